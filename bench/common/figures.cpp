@@ -15,13 +15,13 @@ bool wanted(const std::vector<std::string>& list, const std::string& name) {
     return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
-bool print_figures(const Figures& figures, GatedFigures evaluated) {
+bool print_figures(const Figures& figures, GatedFigures gated) {
     bool all = true;
     std::printf("\n%-44s %10s %10s %10s\n", "figure", "value", "gate", "target");
     for (const Figure& f : figures.figures) {
         char gate[32] = "-";
         if (f.has_gate) std::snprintf(gate, sizeof gate, "%s%.2f", f.at_most ? "<" : ">", f.gate);
-        const bool is_gated = evaluated == GatedFigures::all || !f.is_timed;
+        const bool is_gated = gated == GatedFigures::all || !f.is_timed;
         const char* missed = !f.has_gate ? "misses its target"
                              : is_gated  ? "FAILS"
                                          : "fails, not checked";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The results with their bounds, and whether they hold. Each suite has its own rows and computes
-// the figures from them.
+// The figures of a benchmark. Each has a gate, which a run must meet, or a target, which is a goal,
+// or both. Each suite has its own rows and computes its figures from them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace purview::bench {
 
-/// A ratio or an amount with its bound, computed from rows.
+/// A ratio or an amount with its gate and its target, computed from rows.
 struct Figure {
     std::string name;
     double value = 0;
@@ -59,8 +59,8 @@ class Figures {
     void aim_at_most(const std::string& name, double value, double target) {
         figures.push_back({name, value, 0, target, true, "yes", false});
     }
-    /// For a peer that is missing or not as required: the figure fails, whatever was measured. Not
-    /// checked in short runs.
+    /// Adds a figure that fails whatever was measured, for a peer that is missing or not as
+    /// required. Not checked in short runs.
     void does_not_count(const std::string& name, bool at_most, double gate, double target,
                         const std::string& why) {
         figures.push_back({name, 0, gate, target, at_most, why});
@@ -69,11 +69,11 @@ class Figures {
 
 bool wanted(const std::vector<std::string>& list, const std::string& name);
 
-/// Which figures decide how a run ends. `counted`: times of a few ticks on a shared machine are
-/// only printed.
+/// The figures that can fail a run. `counted`: only counts can; times of a few ticks on a shared
+/// machine are only printed.
 enum class GatedFigures : std::uint8_t { all, counted };
 /// Returns false if a checked figure fails.
-bool print_figures(const Figures& figures, GatedFigures evaluated = GatedFigures::all);
+bool print_figures(const Figures& figures, GatedFigures gated = GatedFigures::all);
 /// The report format of all suites.
 nlohmann::json report_json(const Figures& figures, nlohmann::json rows, nlohmann::json limits,
                            const std::string& command);

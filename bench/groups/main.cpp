@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// ./dev bench groups: the cost of hierarchies: relations, membership in interest, relative
+// ./dev bench groups: measures the cost of groups: relations, membership in interest, relative
 // positions.
 #include <CLI/CLI.hpp>
 #include <cstdio>

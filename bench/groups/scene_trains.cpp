@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Trains of 64 cars move on circles, every car in every tick, and sometimes uncouple their last
-// cars. Measures the cost per member of a large group against a small group, and the cost of
-// culling groups by their bounds. Both sides of a ratio have the same entities. Sides with and
-// without bounds have the same relevant sets.
+// cars. Measures the cost per member in large and in small groups, and the cost of culling groups
+// by their bounds. Both sides of a ratio have the same entities. Sides with and without bounds have
+// the same relevant sets.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -172,7 +172,7 @@ class Trains {
                                  train.line.at(gone - car_m * static_cast<float>(c)));
         }
     }
-    /// Uncouples the trains in turn; those uncoupled in the previous tick are coupled again.
+    /// Uncouples the trains in turn. Couples those again that were uncoupled in the previous tick.
     void couple(World& world) {
         const auto turn = [&](Train& train) {
             const EntityId first = train.cars[def_.size - tail_];

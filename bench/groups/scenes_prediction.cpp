@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Server cost of an input for a group, and cost of a lag-compensated shot against testing every
-// entity.
+// Measures the server cost of an input for a group, and the cost of a lag-compensated shot compared
+// with a test of every entity.
 #include <chrono>
 #include <cmath>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Relations: the cost of a group change in the world and in interest, and the bytes saved by
-// relative positions.
+// Measures the cost of a group change in the world and in interest, and the bytes that relative
+// positions save.
 #include <algorithm>
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Brute force over the rule of a scene: evaluates every entity for every observer. Slow and
-// obviously correct. The reference for scenes without a packaged peer.
+// Brute force over the rule of a scene: evaluates every entity for every observer. It is slow and
+// obviously correct, and the reference for scenes without a packaged peer.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@
 namespace purview::bench {
 
 /// Changes of a scene besides positions, applied before the moves of each tick (from 1 on).
-using WhatIf = std::function<void(std::uint32_t tick)>;
+using SceneChange = std::function<void(std::uint32_t tick)>;
 
-/// judge(observer, its position, entity, its position) returns whether the entity is relevant.
+/// `evaluate(observer, its position, entity, its position)` returns whether the entity is relevant.
 template <class Matcher>
 class BruteRule final : public Engine {
   public:
-    BruteRule(Matcher evaluate, WhatIf change)
+    BruteRule(Matcher evaluate, SceneChange change)
         : evaluate_(std::move(evaluate)), change_(std::move(change)) {}
     void load(const Workload& workload, std::uint32_t observers) override {
         positions_.assign(workload.positions().begin(), workload.positions().end());
@@ -50,7 +50,7 @@ class BruteRule final : public Engine {
 
   private:
     Matcher evaluate_;
-    WhatIf change_;
+    SceneChange change_;
     std::uint32_t tick_ = 0;
     std::uint32_t observers_ = 0;
     std::vector<Vec3> positions_;
@@ -58,7 +58,7 @@ class BruteRule final : public Engine {
 };
 
 template <class Matcher>
-std::unique_ptr<Engine> make_brute(Matcher evaluate, WhatIf change = {}) {
+std::unique_ptr<Engine> make_brute(Matcher evaluate, SceneChange change = {}) {
     return std::make_unique<BruteRule<Matcher>>(std::move(evaluate), std::move(change));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// ./dev bench interest: Purview and other engines on the same moves, and the required results.
+// ./dev bench interest: compares Purview with other engines on the same moves, and checks the
+// gates.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -23,12 +24,14 @@ void add_limit(Report& report, const std::string& scene) {
     const Row* row = report.find(scene, "purview");
     if (row == nullptr) return;
     const Scene s = scene_named(scene);
+    // What a tick has to read and write at least: 256 bytes per move, 8 per entity that is relevant
+    // to any observer, one bit per relevant pair, and 8 bytes per event.
     const double bytes = row->moves_per_tick * 256 + row->distinct_relevant * 8 +
                          s.observers * row->relevant_mean / 8 + row->events_per_tick * 8;
     const double ms = bytes / copy_bandwidth(bytes) * 1e3;
     report.limits[scene] = ms;
-    std::printf("          limit %.3f ms (%.1f MB); Purview takes %.1f of it\n", ms, bytes / 1e6,
-                row->ms_p50 / ms);
+    std::printf("          limit %.3f ms (%.1f MB); Purview takes %.1f times as long\n", ms,
+                bytes / 1e6, row->ms_p50 / ms);
 }
 
 void scene_with_peers(Report& report, const std::string& name, const Options& options,
@@ -37,7 +40,7 @@ void scene_with_peers(Report& report, const std::string& name, const Options& op
     plan.entries.push_back(ours("purview", {}));
     for (const std::string& peer : peer_names()) {
         if (!wanted(options.engines, peer)) continue;
-        // Peers that need most of a second per tick and are in no gate.
+        // No gate uses these peers at this size, and each takes more than a second per tick.
         if (options.quick && plan.scene.entities > 100'000 &&
             (peer == "box2d" || peer == "bullet" || peer == "rfc-node")) {
             continue;
@@ -49,7 +52,7 @@ void scene_with_peers(Report& report, const std::string& name, const Options& op
     add_limit(report, name);
 }
 
-/// Several configurations of Purview in one run; the first is the plain rule.
+/// Runs several configurations of Purview together. The first entry is the baseline.
 void scene_of_ours(Report& report, const std::string& name, const std::string& base,
                    std::vector<Entry> entries, const Options& options, std::uint32_t ticks) {
     Plan plan = plan_of(base, options, ticks);
@@ -133,6 +136,7 @@ void add_figures(Report& report) {
         }
     }
     if (const Row* counted = report.find("checks", "counted")) {
+        // The RFC's algorithm tests every pair: 50,000 entities x 100 observers in W1.
         report.count_at_most("checks on W1, % of the RFC's",
                              counted->lanes_tested_per_tick / 5e6 * 100, 1, 1);
     }
@@ -201,7 +205,8 @@ int main(int argc, char** argv) {
     app.add_option("--engine", options.engines, "run only these peers")
         ->check(CLI::IsMember(peer_names()));
     app.add_flag("--quick", options.quick,
-                 "fewer ticks, no peers that take seconds per tick; checks only counted figures");
+                 "fewer ticks and rounds, no peers that take more than a second per tick; checks "
+                 "only counted figures");
     app.add_flag("--small-pages", options.small_pages, "do not use pages of 2 MB");
     app.add_option("--ticks", options.ticks, "ticks per turn of one engine");
     app.add_option("--json", options.json_path, "report file");

@@ -132,7 +132,7 @@ class PurviewEngine final : public Engine {
     std::vector<EntityId> changed_;
     std::vector<std::size_t> starts_;
     std::vector<float> score_;
-    volatile float read_ = 0;  ///< prevents that reads are optimized away
+    volatile float read_ = 0;  ///< keeps the compiler from removing the reads
 };
 
 }  // namespace

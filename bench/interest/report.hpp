@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Command line options, results, and required figures.
+// Command line options, results and gates.
 #pragma once
 
 #include <map>

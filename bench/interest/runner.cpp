@@ -93,9 +93,9 @@ class PlanRun {
             const Stopwatch whole;
             r.engine->update(batch);
             const double update = whole.ms();
-            const Stopwatch requesting;
+            const Stopwatch query_clock;
             r.engine->query();
-            double query = requesting.ms();
+            double query = query_clock.ms();
             std::size_t allocated = heap_allocations() - allocations;
             r.engine->gather();
             const std::size_t gathered = heap_allocations();

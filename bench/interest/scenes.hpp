@@ -16,7 +16,7 @@ struct NamedScene {
 };
 using NamedScenes = std::vector<NamedScene>;
 
-/// composed, 3D, radii, strength, cone, los: features of rules.
+/// composed, 3D, radii, score, cone, los: features of rules.
 NamedScenes scenes_of_rules();
 void figures_of_rules(Report& report);
 

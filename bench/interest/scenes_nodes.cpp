@@ -41,9 +41,9 @@ std::vector<NodeId> nodes_of(const NodesCase& c, std::uint32_t entity, std::uint
 
 /// Calls change(entity) for the changed entities of this tick. `salt` separates the kinds of
 /// change.
-template <class WhatIf>
+template <class Edit>
 void for_each_changed(std::uint32_t entities, std::uint32_t tick, std::uint64_t salt,
-                      std::uint32_t count, WhatIf&& change) {
+                      std::uint32_t count, Edit&& change) {
     for (std::uint64_t i = 0; i < count; ++i)
         change(static_cast<std::uint32_t>(mix((salt << 60) + (std::uint64_t{tick} << 32) + i) %
                                           entities));

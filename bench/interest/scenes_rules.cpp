@@ -31,7 +31,7 @@ bool is_first_cloaked(std::uint32_t entity) {
     return mix(entity * 31) % 20 == 0;
 }
 
-/// One entity in 1000 cloaks or uncloaks: cloak(entity, is). Ten observers change their team:
+/// Cloaks or uncloaks one entity in 1000: cloak(entity, is_set). Changes the team of ten observers:
 /// join(entity, team).
 template <class Cloak, class Join>
 void change_facts(const Scene& scene, std::uint32_t tick, Cloak&& cloak, Join&& join) {
@@ -61,8 +61,8 @@ OurRules teams_and_cloaks(const Scene& scene) {
     rules.change = [scene](InterestManager& manager, OurRules::Observers, std::uint32_t tick) {
         change_facts(
             scene, tick,
-            [&](std::uint32_t e, bool is) {
-                (void)manager.set_flag(entity_of(e), id_at<FlagId>(0), is);
+            [&](std::uint32_t e, bool is_set) {
+                (void)manager.set_flag(entity_of(e), id_at<FlagId>(0), is_set);
             },
             [&](std::uint32_t e, Key team) {
                 (void)manager.set_key(entity_of(e), id_at<KeyId>(0), team);
@@ -80,7 +80,7 @@ struct Facts {
     }
     void change(std::uint32_t tick) {
         change_facts(
-            scene, tick, [&](std::uint32_t e, bool is) { is_cloaked[e] = is; },
+            scene, tick, [&](std::uint32_t e, bool is_set) { is_cloaked[e] = is_set; },
             [&](std::uint32_t e, Key team) { teams[e] = team; });
     }
     bool are_mates(std::uint32_t observer, std::uint32_t entity) const {
@@ -199,7 +199,7 @@ void radii(Report& report, const Options& options) {
     for (const auto& rows : run_together({one, plan})) add_rows(report, rows);
 }
 
-// -- strength -------------------------------------------------------------------------------------
+// -- score ----------------------------------------------------------------------------------------
 
 /// Counts wrong scores. The right score is 1 - d / (2 x leave radius), and 0 for entities that are
 /// not relevant. Uses W1 with ten observers. Checks scores of all entities on request, and the
@@ -215,22 +215,21 @@ std::size_t wrong_scores() {
     manager.tick();
     std::vector<EntityId> all;
     for (std::uint32_t i = 0; i < workload.scene().entities; ++i) all.push_back(entity_of(i));
-    std::vector<float> sent(all.size());
+    std::vector<float> scores(all.size());
     std::size_t wrong = 0;
     const auto radius = static_cast<double>(workload.scene().radius);
     for (std::uint32_t o = 0; o < observers.size(); ++o) {
-        manager.scores(observers[o], all, sent);
+        manager.scores(observers[o], all, scores);
         for (std::uint32_t e = 0; e < all.size(); ++e) {
             const double d =
                 std::sqrt(squared_distance(workload.positions()[o], workload.positions()[e]));
             const double right = d <= radius ? 1 - d / (2 * radius) : 0;
-            wrong += std::abs(sent[e] - right) > 1e-4 ? 1 : 0;
+            wrong += std::abs(scores[e] - right) > 1e-4 ? 1 : 0;
         }
-        const Scores replicated = manager.changed_scores(observers[o]);
-        for (std::size_t i = 0; i < replicated.entities.size(); ++i)
-            wrong += replicated.score[i] != sent[replicated.entities[i]] ? 1 : 0;
-        wrong +=
-            replicated.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
+        const Scores changed = manager.changed_scores(observers[o]);
+        for (std::size_t i = 0; i < changed.entities.size(); ++i)
+            wrong += changed.score[i] != scores[changed.entities[i]] ? 1 : 0;
+        wrong += changed.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
     }
     return wrong;
 }
@@ -239,13 +238,13 @@ void score(Report& report, const Options& options) {
     // The configurations differ by a sixth only, so this needs more rounds than a difference by a
     // factor of ten.
     Plan plan = plan_of("W2", options, 20);
-    plan.name = "strength";
+    plan.name = "score";
     plan.rounds *= 3;
-    plan.entries = {ours("purview", {}), ours("strength", {.measure_scores = true}),
-                    ours("strength, read", {.measure_scores = true, .read_changed = true}),
-                    ours("strength on demand", {.score = true})};
+    plan.entries = {ours("purview", {}), ours("score", {.measure_scores = true}),
+                    ours("score, read", {.measure_scores = true, .read_changed = true}),
+                    ours("score on demand", {.score = true})};
     run_plan(report, plan);
-    report.count_at_most("strength wrong answers", static_cast<double>(wrong_scores()), 0, 0);
+    report.count_at_most("score wrong answers", static_cast<double>(wrong_scores()), 0, 0);
 }
 
 // -- cone -----------------------------------------------------------------------------------------
@@ -377,7 +376,7 @@ void los(Report& report, const Options& options) {
 
 NamedScenes scenes_of_rules() {
     return {{"composed", composed}, {"3D", three_d}, {"radii", radii},
-            {"strength", score},    {"cone", cone},  {"los", los}};
+            {"score", score},       {"cone", cone},  {"los", los}};
 }
 
 void figures_of_rules(Report& report) {
@@ -395,9 +394,9 @@ void figures_of_rules(Report& report) {
         report.at_most("radii/one radius", ratio(*three, *report.find("radius", "purview")), 2.5,
                        2);
     }
-    if (const Row* with = report.find("strength", "strength")) {
-        report.at_most("strength/without on W2", ratio(*with, *report.find("strength", "purview")),
-                       1.2, 1.1);
+    if (const Row* with = report.find("score", "score")) {
+        report.at_most("score/without on W2", ratio(*with, *report.find("score", "purview")), 1.2,
+                       1.1);
     }
     if (const Row* cone = report.find("cone", "cone")) {
         const Row* distance = report.find("cone: distance", "purview");

@@ -18,12 +18,12 @@ namespace {
 std::size_t wrong_pairs(const InterestManager& manager, std::span<const ObserverId> observers,
                         std::span<const Vec3> positions, float radius) {
     std::size_t wrong = 0;
-    std::vector<EntityId> sent;
+    std::vector<EntityId> relevant;
     for (std::uint32_t o = 0; o < std::min<std::size_t>(20, observers.size()); ++o) {
-        sent.clear();
-        manager.relevant(observers[o], sent);
+        relevant.clear();
+        manager.relevant(observers[o], relevant);
         std::vector<bool> is_in(positions.size());
-        for (const EntityId e : sent) is_in[index_of(e)] = true;
+        for (const EntityId e : relevant) is_in[index_of(e)] = true;
         for (std::size_t e = 0; e < positions.size(); ++e) {
             const bool right = squared_distance(positions[o], positions[e]) <= radius * radius;
             wrong += is_in[e] != right ? 1 : 0;

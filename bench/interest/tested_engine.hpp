@@ -43,7 +43,7 @@ class Engine {
     virtual void gather() {}
     /// Timed with `query`: additional results that a caller wants.
     virtual void finish() {}
-    /// Not timed. Calls `tell(observer, entity, enter)` for every event of the last tick.
+    /// Not timed. Calls `notify(observer, entity, enter)` for every event of the last tick.
     using Notify = std::function<void(std::uint32_t, std::uint32_t, bool)>;
     virtual void for_each_event(const Notify& notify) const = 0;
     /// Calls visit(entity) for every relevant entity of an observer.
@@ -107,11 +107,10 @@ struct OurRules {
     std::function<void(InterestManager&, Observers, std::uint32_t)> change = {};
     /// Independent of the manager; selects instruction sets.
     std::function<void()> before_tick = {};
-    /// Relevance scores of all changed relevant pairs: computed with the tick, or on request after
-    /// it.
+    /// Computes the relevance scores of all changed relevant pairs with the tick.
     bool measure_scores = false;
     bool read_changed = false;  ///< read entities and scores after the tick
-    bool score = false;
+    bool score = false;         ///< queries these scores after the tick instead
     std::uint32_t workers = 1;
 };
 

@@ -14,17 +14,17 @@ namespace purview::bench {
 namespace {
 
 /// Number of entities that are in only one of the two lists.
-std::uint64_t differing(std::vector<EntityId> replicated, std::vector<EntityId> wanted) {
-    std::sort(replicated.begin(), replicated.end());
+std::uint64_t differing(std::vector<EntityId> entities, std::vector<EntityId> wanted) {
+    std::sort(entities.begin(), entities.end());
     std::sort(wanted.begin(), wanted.end());
     std::vector<EntityId> apart;
-    std::set_symmetric_difference(replicated.begin(), replicated.end(), wanted.begin(),
-                                  wanted.end(), std::back_inserter(apart));
+    std::set_symmetric_difference(entities.begin(), entities.end(), wanted.begin(), wanted.end(),
+                                  std::back_inserter(apart));
     return apart.size();
 }
 
 Checked check_one(const Session& session, const Client& client, const World& world,
-                  std::vector<EntityId>& replicated) {
+                  std::vector<EntityId>& entities) {
     Checked checked;
     const GhostTable& ghosts = session.ghosts;
     std::uint32_t live = 0;
@@ -33,7 +33,7 @@ Checked check_one(const Session& session, const Client& client, const World& wor
         if (!ghosts.slots().is_live(slot)) continue;
         ++live;
         const EntityId entity = ghosts.slots().entity(slot);
-        replicated.push_back(entity);
+        entities.push_back(entity);
         if (!client.is_held(ghost_id_of(slot)) || !world.is_alive(entity) ||
             client.kind_of(ghost_id_of(slot)) != world.kind_of(entity)) {
             ++checked.wrong;
@@ -71,10 +71,10 @@ Checked check_clients(Stage& stage) {
             continue;
         }
         const World& world = stage.server().world();
-        std::vector<EntityId> replicated;
-        all += check_one(*session, stage.watcher(i), world, replicated);
+        std::vector<EntityId> entities;
+        all += check_one(*session, stage.watcher(i), world, entities);
         if (stage.script().relevant)
-            all += {0, differing(std::move(replicated), stage.script().relevant(world, i))};
+            all += {0, differing(std::move(entities), stage.script().relevant(world, i))};
     }
     return all;
 }

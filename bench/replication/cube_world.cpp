@@ -66,7 +66,7 @@ void CubeWorld::steer(double seconds) {
         body.interacting = drawn || distance < large_radius + small_radius + 0.05;
         if (!drawn) continue;
         body.asleep = false;
-        body.was_idle = 0;
+        body.idle_s = 0;
         for (int i = 0; i < 3; ++i) {
             body.speed[i] +=
                 (-away[i] / distance * 26 + (large.speed[i] - body.speed[i]) * 3) * seconds;
@@ -105,7 +105,7 @@ void CubeWorld::collide(Body& a, Body& b) {
     for (Body* body : {&a, &b}) {
         if (body->asleep) {
             body->asleep = false;
-            body->was_idle = 0;
+            body->idle_s = 0;
         }
         body->spin[0] += n[1] * impulse;
         body->spin[1] -= n[0] * impulse;
@@ -166,8 +166,8 @@ void CubeWorld::move(Body& body, double seconds) {
     for (int i = 0; i < 3; ++i) {
         energy += body.speed[i] * body.speed[i] + 0.05 * body.spin[i] * body.spin[i];
     }
-    body.was_idle = energy < 0.03 ? body.was_idle + seconds : 0;
-    if (body.was_idle > 0.2 && body.radius <= small_radius) {
+    body.idle_s = energy < 0.03 ? body.idle_s + seconds : 0;
+    if (body.idle_s > 0.2 && body.radius <= small_radius) {
         body.asleep = true;
         body.speed = body.spin = {};
     }

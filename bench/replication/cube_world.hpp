@@ -42,7 +42,7 @@ class CubeWorld {
         std::array<double, 3> at{}, speed{}, spin{};
         std::array<double, 4> turn{0, 0, 0, 1};
         double radius = 0.4;
-        double was_idle = 0;  ///< seconds
+        double idle_s = 0;
         bool asleep = true;
         bool interacting = false;
     };

@@ -43,7 +43,7 @@ void LightClient::receive(std::span<const std::byte> datagram) {
     for (const DeliveryNotice notice : notices_) stream_.resolve(notice.sequence, notice.delivered);
 }
 
-std::span<const std::byte> LightClient::submit() {
+std::span<const std::byte> LightClient::next_datagram() {
     if (connection_id_ != 0) return acknowledge();
     const std::size_t size =
         answer_ ? write(*answer_, out_) : write(Hello{limits::protocol_version, 0, nonce_}, out_);

@@ -24,7 +24,7 @@ class LightClient {
 
     void receive(std::span<const std::byte> datagram);
     /// Returns the next datagram to send. Valid until the next call.
-    std::span<const std::byte> submit();
+    std::span<const std::byte> next_datagram();
 
   private:
     void send_join();

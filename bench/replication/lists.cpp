@@ -104,7 +104,7 @@ bool ListWorkload::write(const std::string& path) const {
     put(head, sizeof head);
     put(first.data(), first.size() * sizeof(Values));
     put(lists.data(), lists.size() * sizeof(std::uint32_t));
-    put(changes.data(), changes.size() * sizeof(WhatIf));
+    put(changes.data(), changes.size() * sizeof(ValueChange));
     put(swaps.data(), swaps.size() * sizeof(Swap));
     return out.good();
 }

@@ -29,7 +29,7 @@ struct ListWorkload {
         float x, y;
         std::uint32_t hp;
     };
-    struct WhatIf {
+    struct ValueChange {
         std::uint32_t entity;
         Values values;
     };
@@ -38,7 +38,7 @@ struct ListWorkload {
     };
     explicit ListWorkload(const ListScene& scene, std::uint64_t seed = 1);
 
-    const WhatIf* changes_of(std::uint32_t tick) const {
+    const ValueChange* changes_of(std::uint32_t tick) const {
         return changes.data() + std::size_t{tick} * scene.changed;
     }
     const Swap* swaps_of(std::uint32_t tick, std::uint32_t observer) const {
@@ -51,7 +51,7 @@ struct ListWorkload {
     ListScene scene;
     std::vector<Values> first;         ///< [entities]
     std::vector<std::uint32_t> lists;  ///< [observers][wanted], initial lists
-    std::vector<WhatIf> changes;       ///< [ticks][changed]
+    std::vector<ValueChange> changes;  ///< [ticks][changed]
     std::vector<Swap> swaps;           ///< [ticks][observers][churn]
 
   private:

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Checks that a server allocates no memory when nothing new happens. The scenes count operator new
-// and the library's memory hooks within every timed tick. This scene evaluates the last round of
-// each, when containers have reached their final size. A scene that has not run yet is run without
-// its peer.
+// Checks that a server allocates no memory in a steady state. The scenes count operator new and the
+// library's memory hooks within every timed tick. This scene evaluates the last round of each, when
+// containers have reached their final size. A scene that has not run yet is run without its peer.
 #include "replication/scenes.hpp"
 
 namespace purview::bench {

@@ -101,7 +101,9 @@ class OurSide {
         script.relevant = [this](const World&, std::uint32_t client) { return lists_[client]; };
         stage_ = std::make_unique<Stage>(def, std::move(script));
         meter_.emplace(schema_.schema);
-        stage_->tap = [this](std::span<const std::byte> datagram) { meter_->read(datagram); };
+        stage_->on_datagram = [this](std::span<const std::byte> datagram) {
+            meter_->read(datagram);
+        };
     }
     bool ready() { return stage_->join(); }
     void turn(std::uint32_t ticks, Meter* meter) {

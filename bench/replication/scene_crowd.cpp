@@ -85,11 +85,11 @@ class Crowd {
         script.relevant = [](const World& world, std::uint32_t) { return all_of(world); };
         stage.emplace(def, std::move(script));
         meter.emplace(schema_.schema);
-        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+        stage->on_datagram = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
     }
 
     /// Collects the ghost ages of some observers after a tick.
-    void look(std::vector<Ranks>& ranks) {
+    void collect_ages(std::vector<Ranks>& ranks) {
         const World& world = stage->server().world();
         const Tick now = stage->server().current_tick();
         for (std::uint32_t s = 0; s < sampled; ++s) {
@@ -177,7 +177,7 @@ void scene_crowd(Report& report, const Options& options) {
         ours.begin_round();
         for (std::uint32_t i = 0; i < ticks; ++i) {
             ours.add(scene.stage->step());
-            scene.look(ranks);
+            scene.collect_ages(ranks);
         }
     }
     ours.add_bits(scene.meter->bits());

@@ -88,7 +88,7 @@ class OurCubes {
         script.relevant = [](const World& world, std::uint32_t) { return all_of(world); };
         stage.emplace(def, std::move(script));
         meter.emplace(schema_.schema);
-        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+        stage->on_datagram = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
     }
 
     std::size_t frame = 0;

@@ -74,7 +74,7 @@ struct Sides {
         };
         stage.emplace(def, std::move(script));
         meter.emplace(schema.schema);
-        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+        stage->on_datagram = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
     }
     /// The straight encoder processes acknowledgements within its timed part, so their time is
     /// added here too.

@@ -134,7 +134,7 @@ void Stage::deliver() {
     const auto arrives = [&] { return loss_ <= 0 || !random_.chance(loss_); };
     for (const Datagram& d : down_.list) {
         if (!arrives()) continue;
-        if (d.client == 0 && tap) tap(down_.at(d));
+        if (d.client == 0 && on_datagram) on_datagram(down_.at(d));
         if (d.client < whole_.size()) {
             whole_[d.client]->receive(down_.at(d), now_);
         } else {
@@ -144,7 +144,7 @@ void Stage::deliver() {
     Pile& up = up_[(ticks_ + def_.ack_ticks) % up_.size()];
     for (std::uint32_t i = 0; i < def_.clients; ++i) {
         if (i >= whole_.size()) {
-            const auto sent = light_[i - whole_.size()].submit();
+            const auto sent = light_[i - whole_.size()].next_datagram();
             if (!sent.empty() && arrives()) up.add(i, sent);
             continue;
         }

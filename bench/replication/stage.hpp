@@ -78,7 +78,7 @@ class Stage final : public Game {
     /// Freezes or resumes the game.
     void set_frozen(bool frozen) noexcept { frozen_ = frozen; }
     /// Called for every datagram that reaches the first client.
-    std::function<void(std::span<const std::byte>)> tap;
+    std::function<void(std::span<const std::byte>)> on_datagram;
 
     Server& server() noexcept { return *server_; }
     const StageDef& def() const noexcept { return def_; }

@@ -56,7 +56,7 @@ EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityI
         observer.sent.resize(world.index_end() * words_);
         observer.packets.resize(def_.ack_ticks);
         take_data(observer);
-        look(world, observer, world.position_of(observers[o]));
+        find_candidates(world, observer, world.position_of(observers[o]));
         bytes += write(world, observer);
     }
     return {bytes, watch.ms()};
@@ -95,8 +95,8 @@ void StraightEncoder::take_data(Observer& observer) {
     const bool is_lost = random_.chance(def_.loss);
     for (const std::uint32_t index : packet.items) {
         Ghost& ghost = observer.ghosts[index];
-        if (ghost.replicated != packet.tick) continue;  // resent since
-        ghost.replicated = 0;
+        if (ghost.in_flight_tick != packet.tick) continue;  // resent since
+        ghost.in_flight_tick = 0;
         if (is_lost) continue;
         ghost.has = !ghost.leaves;
         std::copy_n(&observer.sent[index * words_], words_, &observer.acked[index * words_]);
@@ -106,7 +106,7 @@ void StraightEncoder::take_data(Observer& observer) {
 }
 
 /// Finds entities with pending changes or leaves.
-void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
+void StraightEncoder::find_candidates(const World& world, Observer& observer, Vec3 from) {
     candidates_.clear();
     values_.clear();
     const float reach = def_.range * def_.range;
@@ -116,7 +116,7 @@ void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
         const float dx = at.x - from.x, dy = at.y - from.y;
         const float squared = dx * dx + dy * dy;
         if (squared > reach) {
-            const bool is_leaving = ghost.replicated != 0 && ghost.leaves;
+            const bool is_leaving = ghost.in_flight_tick != 0 && ghost.leaves;
             if (ghost.has && !is_leaving) candidates_.push_back({entity, 0, true, 0});
             continue;
         }
@@ -125,12 +125,12 @@ void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
                        [&](const FieldDef& field, const std::byte* data) {
                            values_.push_back(quantize(field, data));
                        });
-        const auto is_now = [&](const std::vector<std::uint32_t>& replicated) {
+        const auto is_now = [&](const std::vector<std::uint32_t>& values) {
             return std::equal(values_.begin() + static_cast<std::ptrdiff_t>(begin), values_.end(),
-                              replicated.begin() + static_cast<std::ptrdiff_t>(index * words_));
+                              values.begin() + static_cast<std::ptrdiff_t>(index * words_));
         };
-        const bool is_under_way = ghost.replicated != 0 && !ghost.leaves;
-        if (is_under_way ? is_now(observer.sent) : ghost.has && is_now(observer.acked)) {
+        const bool is_in_flight = ghost.in_flight_tick != 0 && !ghost.leaves;
+        if (is_in_flight ? is_now(observer.sent) : ghost.has && is_now(observer.acked)) {
             values_.resize(begin);
             ghost.changed = 0;
             continue;
@@ -177,7 +177,7 @@ std::size_t StraightEncoder::write(const World& world, Observer& observer) {
             out.bits(*value, width);
             *sent++ = *value++;
         });
-        ghost.replicated = tick_;
+        ghost.in_flight_tick = tick_;
         ghost.changed = 0;
         ghost.leaves = candidate.leaves;
         packet.items.push_back(index);

@@ -50,10 +50,10 @@ class StraightEncoder {
   private:
     /// State of one entity at one observer.
     struct Ghost {
-        std::uint32_t replicated = 0;  ///< tick of the packet in flight; 0: none
-        std::uint32_t changed = 0;     ///< tick since which it is pending; 0: not pending
-        bool has = false;              ///< acknowledged
-        bool leaves = false;           ///< the packet in flight contains its leave
+        std::uint32_t in_flight_tick = 0;  ///< of the packet in flight; 0: none
+        std::uint32_t changed = 0;         ///< tick since which it is pending; 0: not pending
+        bool has = false;                  ///< acknowledged
+        bool leaves = false;               ///< the packet in flight contains its leave
     };
     struct Candidate {
         EntityId entity;
@@ -72,7 +72,7 @@ class StraightEncoder {
         std::vector<Packet> packets;       ///< ring buffer of packets in flight, by tick
     };
     void take_data(Observer& observer);
-    void look(const World& world, Observer& observer, Vec3 from);
+    void find_candidates(const World& world, Observer& observer, Vec3 from);
     std::size_t write(const World& world, Observer& observer);
 
     const Schema* schema_;
@@ -87,9 +87,9 @@ class StraightEncoder {
     SplitMix random_;
 };
 
-/// Lists the changed entities once for all. For each observer, writes all fields of the listed
-/// entities that are in range. No budget and no ghosts: an entity that comes into range is not sent
-/// until it changes, and lost data is not resent.
+/// Lists the changed entities once for all observers. For each observer, writes all fields of the
+/// listed entities that are in range. No budget and no ghosts: an entity that comes into range is
+/// not sent until it changes, and lost data is not resent.
 class BlindEncoder {
   public:
     BlindEncoder(const Schema& schema, float range);

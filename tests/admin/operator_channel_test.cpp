@@ -35,24 +35,24 @@ class Desk {
         channel = std::make_unique<admin::OperatorChannel>(
             *world.server,
             [this](std::uint32_t connection, std::string_view text, bool binary) {
-                if (!binary) sent_bytes.emplace_back(connection, json::parse(text));
+                if (!binary) messages.emplace_back(connection, json::parse(text));
             },
             std::move(def));
     }
     /// Sends a request from connection 1 and returns its only reply.
     json query(const json& request) { return send_text_request(request.dump()); }
     json send_text_request(const std::string& request) {
-        sent_bytes.clear();
+        messages.clear();
         channel->message(1, request);
-        REQUIRE(sent_bytes.size() == 1);
-        CHECK(sent_bytes[0].first == 1);
-        return sent_bytes[0].second;
+        REQUIRE(messages.size() == 1);
+        CHECK(messages[0].first == 1);
+        return messages[0].second;
     }
     ObserverId observer() const { return ObserverId{world.game.players.begin()->first}; }
 
     SmallWorld world;
     std::unique_ptr<admin::OperatorChannel> channel;
-    std::vector<std::pair<std::uint32_t, json>> sent_bytes;
+    std::vector<std::pair<std::uint32_t, json>> messages;
     std::vector<std::string> notes;
 };
 
@@ -157,37 +157,37 @@ TEST_CASE("operator: a rule change goes once to each subscriber of rules (N39 M3
     Desk desk;
     desk.channel->message(2, R"({"op":"rules"})");
     desk.channel->message(3, R"({"op":"stats"})");
-    desk.sent_bytes.clear();
+    desk.messages.clear();
     const json request = {{"op", "set_rules"}, {"nodes", one_node({"add within 60 leave 66"})}};
     desk.channel->message(1, request.dump());
-    REQUIRE(desk.sent_bytes.size() == 2);
-    CHECK(desk.sent_bytes[0].first == 1);
-    CHECK(desk.sent_bytes[1].first == 2);
-    for (const auto& [connection, replicated] : desk.sent_bytes) {
-        CHECK(replicated["op"] == "rules");
-        CHECK(replicated["revision"] == 2);
-        CHECK(replicated["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
+    REQUIRE(desk.messages.size() == 2);
+    CHECK(desk.messages[0].first == 1);
+    CHECK(desk.messages[1].first == 2);
+    for (const auto& [connection, reply] : desk.messages) {
+        CHECK(reply["op"] == "rules");
+        CHECK(reply["revision"] == 2);
+        CHECK(reply["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
     }
     REQUIRE(desk.notes.size() == 1);
     CHECK(desk.notes[0] == "an operator changed the rules: revision 2, nodes: 1");
-    desk.sent_bytes.clear();
+    desk.messages.clear();
     desk.channel->message(2, request.dump());  // the sender gets one reply, not two
-    REQUIRE(desk.sent_bytes.size() == 1);
-    CHECK(desk.sent_bytes[0].first == 2);
-    CHECK(desk.sent_bytes[0].second["revision"] == 3);
+    REQUIRE(desk.messages.size() == 1);
+    CHECK(desk.messages[0].first == 2);
+    CHECK(desk.messages[0].second["revision"] == 3);
     // Rules that changed by other means are sent after the tick.
-    desk.sent_bytes.clear();
+    desk.messages.clear();
     REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == "");
     desk.channel->tick_done();
-    REQUIRE(desk.sent_bytes.size() == 1);
-    CHECK(desk.sent_bytes[0].second["revision"] == 4);
-    desk.sent_bytes.clear();
+    REQUIRE(desk.messages.size() == 1);
+    CHECK(desk.messages[0].second["revision"] == 4);
+    desk.messages.clear();
     desk.channel->tick_done();
-    CHECK(desk.sent_bytes.empty());
+    CHECK(desk.messages.empty());
     desk.channel->closed(2);
     REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == "");
     desk.channel->tick_done();
-    CHECK(desk.sent_bytes.empty());
+    CHECK(desk.messages.empty());
 }
 
 TEST_CASE("operator: rules based on an old revision do not replace newer rules") {
@@ -290,14 +290,13 @@ TEST_CASE("operator: the members of a node are listed by its name (N31)") {
     std::vector<EntityId> about;
     desk.world.server->visibility().entities_of(id_at<NodeId>(0), about);
     REQUIRE(about.size() > 16);
-    const json replicated = desk.query({{"op", "members"}, {"node", nodes[0].name}});
-    CHECK(replicated["op"] == "members");
-    CHECK(replicated["count"] == about.size());
-    REQUIRE(replicated["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
+    const json reply = desk.query({{"op", "members"}, {"node", nodes[0].name}});
+    CHECK(reply["op"] == "members");
+    CHECK(reply["count"] == about.size());
+    REQUIRE(reply["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
     const auto first = std::min_element(about.begin(), about.end());
-    CHECK(replicated["entities"][0]["entity"] ==
-          std::to_string(static_cast<std::uint64_t>(*first)));
-    CHECK(replicated["entities"][0]["index"] == index_of(*first));
+    CHECK(reply["entities"][0]["entity"] == std::to_string(static_cast<std::uint64_t>(*first)));
+    CHECK(reply["entities"][0]["index"] == index_of(*first));
     CHECK(desk.query({{"op", "members"}, {"node", "no such"}})["op"] == "error");
     CHECK(desk.send_text_request(R"({"op":"members"})")["op"] == "error");
     CHECK(desk.send_text_request(R"({"op":"members","node":7})")["op"] == "error");
@@ -340,12 +339,12 @@ TEST_CASE("operator: each connection that watches an observer gets its reports")
     const auto number = static_cast<std::uint32_t>(desk.observer());
     const std::string request = json({{"op", "held"}, {"observer", number}}).dump();
     const auto reports_of = [&](std::uint32_t connection) {
-        return std::count_if(desk.sent_bytes.begin(), desk.sent_bytes.end(), [&](const auto& one) {
+        return std::count_if(desk.messages.begin(), desk.messages.end(), [&](const auto& one) {
             return one.first == connection && one.second["op"] == "held";
         });
     };
     const auto run = [&] {
-        desk.sent_bytes.clear();
+        desk.messages.clear();
         for (int i = 0; i < 40; ++i) {
             desk.world.step();
             desk.channel->tick_done();
@@ -381,10 +380,10 @@ TEST_CASE("operator: the map of a y-up world shows x and z of entities with a po
     for (int i = 0; i < 3; ++i) stage.spawn(idea);
     stage.step();
     std::string frame;
-    json sent_bytes;
+    json rows;
     admin::OperatorChannel channel(
         *stage.server, [&](std::uint32_t, std::string_view text, bool binary) {
-            binary ? (void)(frame = text) : (void)(sent_bytes = json::parse(text));
+            binary ? (void)(frame = text) : (void)(rows = json::parse(text));
         });
     const auto seen_in = [&](const json& rect) {
         channel.message(1, json({{"op", "truth"}, {"on", true}, {"rect", rect}}).dump());
@@ -400,8 +399,8 @@ TEST_CASE("operator: the map of a y-up world shows x and z of entities with a po
     CHECK(seen_in({0, 190, 20, 210}) == 1);
     CHECK(seen_in({-1, -1, 20, 20}) == 0);
     channel.message(1, R"({"op":"at","x":10,"y":200,"radius_m":1})");
-    REQUIRE(sent_bytes["entities"].size() == 1);
-    CHECK(sent_bytes["entities"][0]["y"] == doctest::Approx(200).epsilon(0.001));
+    REQUIRE(rows["entities"].size() == 1);
+    CHECK(rows["entities"][0]["y"] == doctest::Approx(200).epsilon(0.001));
 }
 
 TEST_CASE("operator: a reply has the id of its request, other messages have no id") {
@@ -413,12 +412,12 @@ TEST_CASE("operator: a reply has the id of its request, other messages have no i
     CHECK(desk.query({{"op", "set_rules"}, {"nodes", 5}, {"id", 9}})["id"] == 9);
     CHECK(desk.query({{"op", "rules"}, {"id", 10}})["id"] == 10);
     desk.channel->message(2, json({{"op", "rules"}, {"id", 11}}).dump());
-    desk.sent_bytes.clear();
+    desk.messages.clear();
     desk.channel->message(
         2, json({{"op", "set_rules"}, {"nodes", one_node({"add within 30 leave 33"})}, {"id", 12}})
                .dump());
-    REQUIRE(desk.sent_bytes.size() == 2);
-    for (const auto& [connection, message] : desk.sent_bytes) {
+    REQUIRE(desk.messages.size() == 2);
+    for (const auto& [connection, message] : desk.messages) {
         CHECK(message["op"] == "rules");
         CHECK(message.contains("id") == (connection == 2));
     }
@@ -460,9 +459,9 @@ TEST_CASE("operator: any input gets at most one reply, and the server keeps runn
             }
             if (text.empty()) text = "{";
         }
-        desk.sent_bytes.clear();
+        desk.messages.clear();
         desk.channel->message(1, text);
-        CHECK(desk.sent_bytes.size() <= 1);
+        CHECK(desk.messages.size() <= 1);
         if (i % 100 == 0) {
             desk.world.step();
             desk.channel->tick_done();

@@ -83,22 +83,22 @@ TEST_CASE("operator: requests with excess depth, length or values are refused") 
 
 TEST_CASE("operator: a request of two megabytes of brackets is refused immediately") {
     SmallWorld world(41, {});
-    std::vector<json> sent;
+    std::vector<json> replies;
     admin::OperatorChannel channel(*world.server,
                                    [&](std::uint32_t, std::string_view text, bool binary) {
-                                       if (!binary) sent.push_back(json::parse(text));
+                                       if (!binary) replies.push_back(json::parse(text));
                                    });
     constexpr std::size_t bytes = 2 << 20;
     for (const std::string& text :
          {std::string(bytes, '['), R"({"op":"truth","on":)" + std::string(bytes, '['),
           repeated(R"({"a":)", bytes / 5), repeated("[[],", bytes / 4)}) {
-        sent.clear();
+        replies.clear();
         const auto begin = std::chrono::steady_clock::now();
         channel.message(1, text);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        REQUIRE(sent.size() == 1);
-        CHECK(sent[0]["op"] == "error");
-        CHECK(sent[0]["text"] == "the request is nested more than 8 levels deep");
+        REQUIRE(replies.size() == 1);
+        CHECK(replies[0]["op"] == "error");
+        CHECK(replies[0]["text"] == "the request is nested more than 8 levels deep");
         CHECK(took.count() < 0.1);
     }
 }

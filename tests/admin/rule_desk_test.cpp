@@ -23,18 +23,18 @@ struct Requests {
         REQUIRE(world.joined_count() == 3);
     }
     json query(const json& request) {
-        sent.clear();
+        replies.clear();
         channel.message(1, request.dump());
-        REQUIRE(sent.size() == 1);
-        return sent[0];
+        REQUIRE(replies.size() == 1);
+        return replies[0];
     }
     json set(const char* step, const json& force = nullptr) {
         json request = {{"op", "set_rules"},
                         {"nodes", json::array({{{"name", "one"}, {"steps", {step}}}})}};
         if (!force.is_null()) request["force"] = force;
-        json replicated = query(request);
+        json reply = query(request);
         world.step();
-        return replicated;
+        return reply;
     }
     std::uint64_t relevant() {
         std::uint64_t all = 0;
@@ -44,26 +44,26 @@ struct Requests {
     }
 
     SmallWorld world{41, {}};
-    std::vector<json> sent;
+    std::vector<json> replies;
     admin::OperatorChannel channel{*world.server,
                                    [this](std::uint32_t, std::string_view text, bool binary) {
-                                       if (!binary) sent.push_back(json::parse(text));
+                                       if (!binary) replies.push_back(json::parse(text));
                                    }};
 };
 
 }  // namespace
 
 TEST_CASE("operator: rules beyond the pair limit are refused without force") {
-    Requests requested;
-    CHECK(requested.channel.rules().pairs_max == 400'000);
-    const std::uint64_t entities = requested.world.server->stats().entities;
+    Requests requests;
+    CHECK(requests.channel.rules().pairs_max == 400'000);
+    const std::uint64_t entities = requests.world.server->stats().entities;
     REQUIRE(entities > 30);
-    CHECK(requested.set("add within 5")["op"] == "rules");
-    const std::uint64_t before = requested.relevant();
+    CHECK(requests.set("add within 5")["op"] == "rules");
+    const std::uint64_t before = requests.relevant();
     REQUIRE(2 * before < 3 * entities);
-    requested.channel.rules().pairs_max = 3 * entities / 2;
+    requests.channel.rules().pairs_max = 3 * entities / 2;
 
-    const json refused = requested.set("add within 1000000");
+    const json refused = requests.set("add within 1000000");
     CHECK(refused["op"] == "error");
     CHECK(refused["about"] == "set_rules");
     const std::string text = refused["text"];
@@ -73,22 +73,22 @@ TEST_CASE("operator: rules beyond the pair limit are refused without force") {
           std::string::npos);
     CHECK(text.ends_with("the limit without 'force' is " + std::to_string(3 * entities / 2) +
                          " pairs"));
-    CHECK(requested.relevant() < 3 * entities / 2);  // nothing has changed
+    CHECK(requests.relevant() < 3 * entities / 2);  // nothing has changed
 
-    CHECK(requested.set("add within 1000000", "yes")["text"] == "'force' must be true or false");
-    CHECK(requested.set("add within 1000000", false)["op"] == "error");
-    CHECK(requested.set("add within 1000000", true)["op"] == "rules");
-    const std::uint64_t all = requested.relevant();
+    CHECK(requests.set("add within 1000000", "yes")["text"] == "'force' must be true or false");
+    CHECK(requests.set("add within 1000000", false)["op"] == "error");
+    CHECK(requests.set("add within 1000000", true)["op"] == "rules");
+    const std::uint64_t all = requests.relevant();
     CHECK(all > 2 * entities);
     // Rules with no more pairs than the current ones need no force.
-    CHECK(requested.set("add within 900000")["op"] == "rules");
-    CHECK(requested.set("add within 5")["op"] == "rules");
-    CHECK(requested.relevant() < all);
+    CHECK(requests.set("add within 900000")["op"] == "rules");
+    CHECK(requests.set("add within 5")["op"] == "rules");
+    CHECK(requests.relevant() < all);
 }
 
 TEST_CASE("operator: a dry run reports the current and the resulting pair count") {
-    Requests requested;
-    const json tried = requested.query(
+    Requests requests;
+    const json tried = requests.query(
         {{"op", "try_rules"},
          {"nodes", json::array({{{"name", "one"}, {"steps", {"add within 1000000"}}}})}});
     CHECK(tried["op"] == "try_rules");

@@ -14,8 +14,8 @@ TEST_CASE("losses: each kind is logged when it begins and at each tenfold increa
     Losses losses;
     const auto lines = [&] { return losses.check(udp, web, 4096); };
     const auto only_of = [&](const char* text) {
-        const auto replicated = lines();
-        return replicated.size() == 1 && replicated[0].find(text) != std::string::npos &&
+        const auto reported = lines();
+        return reported.size() == 1 && reported[0].find(text) != std::string::npos &&
                lines().empty();
     };
     CHECK(lines().empty());

@@ -119,15 +119,15 @@ TEST_CASE("world setup: nb and team must be whole numbers") {
         {"\"5 sheep\"", "5 sheep"},
         {"\"\"", ""},
         {"[5]", ""}};
-    for (const auto& [value, replicated] : wrong) {
+    for (const auto& [value, reported] : wrong) {
         for (const auto& [property, max] :
              {std::pair<std::string, std::string>{"nb", "1000000"}, {"team", "1000"}}) {
             const std::string text = "{\"" + property + "\":" + value + "}";
-            const std::string sent = "layer 'roaming': property '" + property +
-                                     "' must be a whole number from 0 to " + max + ", not '" +
-                                     replicated + "'";
+            const std::string expected = "layer 'roaming': property '" + property +
+                                         "' must be a whole number from 0 to " + max + ", not '" +
+                                         reported + "'";
             const std::string problem = SmallMap("roaming", text).problem("");
-            CHECK_MESSAGE(problem.find(sent) != std::string::npos, text, ": ", problem);
+            CHECK_MESSAGE(problem.find(expected) != std::string::npos, text, ": ", problem);
         }
     }
 }

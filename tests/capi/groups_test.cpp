@@ -16,7 +16,7 @@ namespace {
 /// A server with shared cells and one client of the C interface, over a perfect connection.
 class CellStage {
   public:
-    CellStage() : stage(is.schema, 0, def_of(is)) {
+    CellStage() : stage(setup.schema, 0, def_of(setup)) {
         stage.observers.resize(1);
         address_.carrier = Address::Carrier::memory;
         address_.port = 1;
@@ -57,7 +57,7 @@ class CellStage {
         return pv_client_relations(client)[0];
     }
 
-    CellSchema is;
+    CellSchema setup;
     Stage stage;
     pv_client* client = pv_client_create(1, 2, 1, 0);
 
@@ -76,9 +76,9 @@ class CellStage {
 TEST_CASE("capi: a client reports roots, and attach, move and detach relations (O42)") {
     CellStage its;
     World& world = its.stage.world();
-    const EntityId me = its.stage.spawn(its.is.walker, {175, 140, 0});
-    const EntityId cart = its.stage.spawn(its.is.walker, {176, 141, 0});
-    const EntityId crate = its.stage.spawn(its.is.crate, {176, 141, 0});
+    const EntityId me = its.stage.spawn(its.setup.walker, {175, 140, 0});
+    const EntityId cart = its.stage.spawn(its.setup.walker, {176, 141, 0});
+    const EntityId crate = its.stage.spawn(its.setup.crate, {176, 141, 0});
     REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
     its.step(6);
     REQUIRE(pv_client_take_events(its.client) == 3);
@@ -98,8 +98,8 @@ TEST_CASE("capi: a client reports roots, and attach, move and detach relations (
     CHECK(pv_client_root_of(its.client, c) == b);
     CHECK(pv_client_root_of(its.client, b) == b);
     CHECK(pv_client_parent_of(its.client, c) == b);
-    CHECK(pv_client_kind_of(its.client, c) == index_of(its.is.crate));
-    CHECK(pv_client_kind_of(its.client, b) == index_of(its.is.walker));
+    CHECK(pv_client_kind_of(its.client, c) == index_of(its.setup.crate));
+    CHECK(pv_client_kind_of(its.client, b) == index_of(its.setup.walker));
     // A relation is reported once. The next events replace it.
     CHECK(pv_client_take_events(its.client) == 0);
     CHECK(pv_client_relation_count(its.client) == 0);
@@ -130,7 +130,7 @@ TEST_CASE("capi: a client reports roots, and attach, move and detach relations (
 
 TEST_CASE("capi: position and owner of a ghost, and the types of its fields") {
     CellStage its;
-    const EntityId me = its.stage.spawn(its.is.fox, {175, 140, 0});
+    const EntityId me = its.stage.spawn(its.setup.fox, {175, 140, 0});
     REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
     its.step(6);
     const std::uint32_t ghost = its.ghost(me);
@@ -146,7 +146,7 @@ TEST_CASE("capi: position and owner of a ghost, and the types of its fields") {
     CHECK(pv_client_is_owned(its.client, ghost) == 1);
     CHECK(pv_client_is_owned(its.client, 77) == 0);
     CHECK(pv_client_is_owned(nullptr, 0) == 0);
-    const std::uint32_t mind = index_of(its.is.mind.id), body = index_of(its.is.body.id);
+    const std::uint32_t mind = index_of(its.setup.mind.id), body = index_of(its.setup.body.id);
     CHECK(pv_client_field_type(its.client, body, 0) == 0);
     CHECK(pv_client_field_type(its.client, mind, 0) == 1);
     CHECK(pv_client_field_type(its.client, mind, 1) == 3);
@@ -164,12 +164,12 @@ TEST_CASE("capi: the orientation of a ghost (O4)") {
 
 TEST_CASE("capi: the cell of a ghost equals the server's, or is PV_NO_CELL") {
     CellStage its;
-    const EntityId me = its.stage.spawn(its.is.walker, {175, 140, 0});
+    const EntityId me = its.stage.spawn(its.setup.walker, {175, 140, 0});
     REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
     its.step(6);
     const std::uint32_t ghost = its.ghost(me);
     REQUIRE(pv_client_cell_grid_count(its.client) == 1);
-    const Rules rules = its.is.rules(Payload::read_many);
+    const Rules rules = its.setup.rules(Payload::read_many);
     const CellGrid grid = cell_grid_of(rules, rules.nodes[0].steps[0]);
     CHECK(pv_client_cell_of(its.client, ghost, 0) == grid.cell_of({175, 140, 0}));
     CHECK(pv_client_cell_of(its.client, ghost, 0) == 24);  // column 3 and row 3, seven columns

@@ -59,33 +59,33 @@ class OneClientGame final : public Game {
 };
 
 /// The arguments of the RPCs in both directions.
-struct Line {
+struct ChatArgs {
     char text[12] = {};
     float loud = 0;
     Rotation turn;
 };
 
-struct LineSchema {
-    LineSchema() {
+struct ChatSchema {
+    ChatSchema() {
         (void)schema.kind("thing", {add_position(schema, 0, 100).id});
-        submit = line({RpcDirection::to_server, RpcTarget::none}, "say");
-        sent_bytes = line({RpcDirection::to_observers, RpcTarget::none}, "said");
+        to_server = add_rpc({RpcDirection::to_server, RpcTarget::none}, "say");
+        to_observers = add_rpc({RpcDirection::to_observers, RpcTarget::none}, "said");
         REQUIRE(schema.problem().empty());
     }
-    Rpc<Line> line(const RpcDesc& desc, const char* name) {
-        return schema.rpc<Line>(name, desc)
-            .text("text", &Line::text)
-            .real("loud", &Line::loud)
-            .rotation("turn", &Line::turn);
+    Rpc<ChatArgs> add_rpc(const RpcDesc& desc, const char* name) {
+        return schema.rpc<ChatArgs>(name, desc)
+            .text("text", &ChatArgs::text)
+            .real("loud", &ChatArgs::loud)
+            .rotation("turn", &ChatArgs::turn);
     }
     Schema schema;
-    Rpc<Line> submit, sent_bytes;
+    Rpc<ChatArgs> to_server, to_observers;
 };
 
 /// Sends the arguments of each received RPC to all observers.
-class Crier final : public Game {
+class Repeater final : public Game {
   public:
-    explicit Crier(const LineSchema& schema) : schema_(&schema) {}
+    explicit Repeater(const ChatSchema& schema) : schema_(&schema) {}
     std::optional<EntityId> on_join(Server&, ObserverId, const JoinRequest&) override {
         return EntityId::none;
     }
@@ -94,13 +94,13 @@ class Crier final : public Game {
     void on_tick(Server&, Tick) override {}
     void on_rpc(Server& server, ObserverId, RpcId rpc, EntityId,
                 std::span<const std::byte> args) override {
-        REQUIRE(read_args(schema_->submit, rpc, args, got));
-        CHECK(server.call({}, schema_->sent_bytes, got).has_value());
+        REQUIRE(read_args(schema_->to_server, rpc, args, got));
+        CHECK(server.call({}, schema_->to_observers, got).has_value());
     }
-    Line got;
+    ChatArgs got;
 
   private:
-    const LineSchema* schema_;
+    const ChatSchema* schema_;
 };
 
 /// One client of the C interface, 50 ms per step.
@@ -132,8 +132,8 @@ struct OnePlayer {
 }  // namespace
 
 TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are truncated") {
-    const LineSchema schema;
-    Crier game(schema);
+    const ChatSchema schema;
+    Repeater game(schema);
     ServerDef def;
     def.schema = &schema.schema;
     def.mac = &test_mac;
@@ -143,11 +143,11 @@ TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are tr
     OnePlayer player(server, client);
     for (int i = 0; i < 30; ++i) player.step();
     REQUIRE(pv_client_state(client) == 2);
-    const std::uint32_t submit = index_of(schema.submit.id);
-    CHECK(pv_client_argument_type(client, submit, 0) == 1);
-    CHECK(pv_client_argument_type(client, submit, 1) == 0);
-    CHECK(pv_client_argument_type(client, submit, 2) == 2);
-    CHECK(pv_client_argument_type(client, submit, 3) == 0);
+    const std::uint32_t to_server = index_of(schema.to_server.id);
+    CHECK(pv_client_argument_type(client, to_server, 0) == 1);
+    CHECK(pv_client_argument_type(client, to_server, 1) == 0);
+    CHECK(pv_client_argument_type(client, to_server, 2) == 2);
+    CHECK(pv_client_argument_type(client, to_server, 3) == 0);
     CHECK(pv_client_argument_type(client, 900, 0) == 0);
     const auto give_text = [&](std::uint32_t argument, std::string_view text) {
         std::memcpy(pv_client_input(client), text.data(), text.size());
@@ -155,14 +155,14 @@ TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are tr
     };
     const auto call = [&](std::initializer_list<double> numbers) {
         std::memcpy(pv_client_input(client), std::data(numbers), numbers.size() * sizeof(double));
-        REQUIRE(pv_client_call(client, submit, PV_NO_GHOST,
+        REQUIRE(pv_client_call(client, to_server, PV_NO_GHOST,
                                static_cast<std::uint32_t>(numbers.size())) == 1);
         for (int i = 0; i < 3; ++i) player.step();
         REQUIRE(pv_client_take_calls(client) == 1);
         return pv_client_calls(client)[0].first;
     };
     struct TextCase {
-        std::string_view text, replicated;
+        std::string_view text, received;
     };
     using namespace std::string_view_literals;
     for (const TextCase& one :
@@ -171,7 +171,7 @@ TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are tr
           TextCase{"ends in an\xc3\xab", "ends in an\xc3\xab"},
           TextCase{"goes over a\xc3\xab", "goes over a"}, TextCase{"stops\0here"sv, "stops"},
           TextCase{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", ""}}) {
-        CAPTURE(one.replicated);
+        CAPTURE(one.received);
         give_text(0, one.text);
         const double half = std::sqrt(0.5);
         const std::array<double, 4> turn{0, 0, half, half};
@@ -179,10 +179,10 @@ TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are tr
         pv_client_give_rotation(client, 2);
         const std::uint32_t first =
             call({5, 2.5, 7});  // the numbers at text and rotation arguments are ignored
-        CHECK(std::string_view(game.got.text, strnlen(game.got.text, 12)) == one.replicated);
+        CHECK(std::string_view(game.got.text, strnlen(game.got.text, 12)) == one.received);
         CHECK(game.got.loud == 2.5F);
         CHECK(std::abs(game.got.turn.z - half) < 0.01);
-        CHECK(pv_client_call_text(client, first) == one.replicated);
+        CHECK(pv_client_call_text(client, first) == one.received);
         CHECK(pv_client_call_values(client)[first] == 0);
         CHECK(pv_client_call_values(client)[first + 1] == 2.5);
         CHECK(std::abs(pv_client_call_rotation(client, first + 2)[2] - half) < 0.01);

@@ -145,10 +145,10 @@ TEST_CASE("prediction: passengers move with the vehicle, predicted or not (O4 O3
                       : world.world().detach(index[1]);
             REQUIRE(status == Status::ok);
             world.run(120);
-            const Vec3 is = is_on ? local(1) : world.world().position_of(index[1]);
+            const Vec3 expected = is_on ? local(1) : world.world().position_of(index[1]);
             position = static_cast<const Spot*>(own.read(ghost, s.position.id, own.newest_input()));
             REQUIRE(position != nullptr);
-            CHECK(position->at == is);
+            CHECK(position->at == expected);
         }
         CHECK(farthest < 0.05);
     }

@@ -47,10 +47,10 @@ struct KitSchema {
 }  // namespace
 
 TEST_CASE("client: a typed read returns the same field values as untyped reads") {
-    const KitSchema is;
-    Stage stage(is.schema, 1);
+    const KitSchema setup;
+    Stage stage(setup.schema, 1);
     Client& client = stage.client();
-    const EntityId box = stage.spawn(is.box), safe = stage.spawn(is.safe);
+    const EntityId box = stage.spawn(setup.box), safe = stage.spawn(setup.safe);
     Kit kit;
     kit.count = -3;
     kit.weight = 7.3F;
@@ -58,61 +58,61 @@ TEST_CASE("client: a typed read returns the same field values as untyped reads")
     kit.turn = {0, 0, 1, 0};
     set_text(kit.label, "nails");
     kit.of = safe;
-    REQUIRE(stage.world().set(box, is.kit, kit) == Status::ok);
-    REQUIRE(stage.world().set(safe, is.lock, {7}) == Status::ok);
+    REQUIRE(stage.world().set(box, setup.kit, kit) == Status::ok);
+    REQUIRE(stage.world().set(safe, setup.lock, {7}) == Status::ok);
     stage.step(4);
     const GhostId ghost = stage.ghost(0, box), other = stage.ghost(0, safe);
     REQUIRE(ghost != GhostId::none);
     REQUIRE(other != GhostId::none);
     internal(client).def.schema = nullptr;
-    CHECK_FALSE(client.get(ghost, is.kit));  // without ClientDef::schema
-    internal(client).def.schema = &is.schema;
-    const auto read = client.get(ghost, is.kit);
+    CHECK_FALSE(client.get(ghost, setup.kit));  // without ClientDef::schema
+    internal(client).def.schema = &setup.schema;
+    const auto read = client.get(ghost, setup.kit);
     REQUIRE(read);
     CHECK(read->count == -3);
     CHECK(read->weight == 7.5F);
-    CHECK(double{read->weight} == client.value_of(ghost, is.kit.id, 1));
+    CHECK(double{read->weight} == client.value_of(ghost, setup.kit.id, 1));
     CHECK(read->is_open);
-    CHECK(read->turn == client.rotation_of(ghost, is.kit.id, 3));
+    CHECK(read->turn == client.rotation_of(ghost, setup.kit.id, 3));
     CHECK(std::string(read->label) == "nails");
     CHECK(read->of == EntityId::none);
-    CHECK(client.reference_of(ghost, is.kit.id, 5) == other);
-    CHECK_FALSE(client.get(ghost, is.lock));  // its kind lacks the component
-    REQUIRE(client.get(other, is.lock));
-    CHECK(client.get(other, is.lock)->code == 7);
-    CHECK_FALSE(client.get(GhostId::none, is.kit));
-    CHECK_FALSE(client.get(GhostId{1'000}, is.kit));
+    CHECK(client.reference_of(ghost, setup.kit.id, 5) == other);
+    CHECK_FALSE(client.get(ghost, setup.lock));  // its kind lacks the component
+    REQUIRE(client.get(other, setup.lock));
+    CHECK(client.get(other, setup.lock)->code == 7);
+    CHECK_FALSE(client.get(GhostId::none, setup.kit));
+    CHECK_FALSE(client.get(GhostId{1'000}, setup.kit));
     // The last values stay readable until the program clears the leave event.
     REQUIRE(stage.world().despawn(safe) == Status::ok);
     stage.step(3);
     REQUIRE(stage.ghost(0, safe) == GhostId::none);
-    REQUIRE(client.get(other, is.lock));
+    REQUIRE(client.get(other, setup.lock));
     client.clear_events();
 }
 
 TEST_CASE("client: a typed read fails if the fields of the server have other types") {
-    const KitSchema is;
-    Stage stage(is.schema, 1);
-    const EntityId safe = stage.spawn(is.safe);
+    const KitSchema setup;
+    Stage stage(setup.schema, 1);
+    const EntityId safe = stage.spawn(setup.safe);
     stage.step(3);
     const GhostId ghost = stage.ghost(0, safe);
     REQUIRE(ghost != GhostId::none);
-    Schema lying;  // the client's own schema; a malicious server may claim its hash
+    Schema forged;  // the client's own schema; a malicious server may claim its hash
     struct Other {
         float code = 0;
     };
-    const Component<Other> other = lying.component<Other>("kit").real("code", &Other::code);
-    internal(stage.client()).def.schema = &lying;
+    const Component<Other> other = forged.component<Other>("kit").real("code", &Other::code);
+    internal(stage.client()).def.schema = &forged;
     CHECK_FALSE(stage.client().get(ghost, other));
 }
 
 TEST_CASE("client: the schema hash of a definition defaults to the hash of its schema") {
-    const KitSchema is;
+    const KitSchema setup;
     ClientDef def;
     def.nonce = 5;
-    def.schema = &is.schema;
+    def.schema = &setup.schema;
     Client client(def);
-    CHECK(internal(client).def.schema_hash == is.schema.hash());
+    CHECK(internal(client).def.schema_hash == setup.schema.hash());
     def.schema_hash = 77;
     Client queries(def);
     CHECK(internal(queries).def.schema_hash == 77);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Decoding of corrections that no server sends.
+// Decodes malformed and contradictory corrections, which no server sends.
 #include <cstring>
 #include <map>
 

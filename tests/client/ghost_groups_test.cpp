@@ -234,9 +234,10 @@ TEST_CASE("replication: groups enter and leave whole, in parent order (O1 O3 O40
 }
 
 TEST_CASE("replication: each change of a root or parent is reported once (O12 O38 O42)") {
-    PartSchema is;
-    Stage stage(is.schema, 1);
-    const EntityId a = stage.spawn(is.piece), b = stage.spawn(is.piece), c = stage.spawn(is.piece);
+    PartSchema setup;
+    Stage stage(setup.schema, 1);
+    const EntityId a = stage.spawn(setup.piece), b = stage.spawn(setup.piece),
+                   c = stage.spawn(setup.piece);
     CHECK(stage.world().attach(c, b) == Status::ok);
     stage.step(4);
     const GhostId ga = stage.ghost(0, a), gb = stage.ghost(0, b), gc = stage.ghost(0, c);
@@ -273,16 +274,16 @@ TEST_CASE("replication: each change of a root or parent is reported once (O12 O3
 }
 
 TEST_CASE("replication: a ghost keeps its last position when it or its moving parent leaves") {
-    const PartSchema is;
+    const PartSchema setup;
     for (const bool goes : {true, false}) {
         for (const bool ship_goes : {true, false}) {
             if (!goes && !ship_goes) continue;
             CAPTURE(goes);
             CAPTURE(ship_goes);
-            Stage stage(is.schema, 1);
+            Stage stage(setup.schema, 1);
             const Client& client = stage.client();
-            const EntityId ship = stage.spawn(is.ship, {100, 500, 0});
-            const EntityId sailor = stage.spawn(is.sailor, {103, 501, 0});
+            const EntityId ship = stage.spawn(setup.ship, {100, 500, 0});
+            const EntityId sailor = stage.spawn(setup.sailor, {103, 501, 0});
             REQUIRE(stage.world().attach(sailor, ship) == Status::ok);
             stage.step(3);
             const GhostId on_ship = stage.ghost(0, sailor), its = stage.ghost(0, ship);
@@ -306,13 +307,13 @@ TEST_CASE("replication: a ghost keeps its last position when it or its moving pa
 }
 
 TEST_CASE("replication: a group costs one parent link and one bit, nothing while idle (O37)") {
-    PartSchema is;
-    Stage alone(is.schema, 1), grouped(is.schema, 1);
+    PartSchema setup;
+    Stage alone(setup.schema, 1), grouped(setup.schema, 1);
     for (Stage* stage : {&alone, &grouped}) {
         std::vector<EntityId> all;
         for (int i = 0; i < 8; ++i) {
-            all.push_back(stage->spawn(is.piece));
-            *stage->world().edit(all.back(), is.part) = {7, 8, 1};
+            all.push_back(stage->spawn(setup.piece));
+            *stage->world().edit(all.back(), setup.part) = {7, 8, 1};
             if (stage == &grouped && i > 0)
                 CHECK(stage->world().attach(all.back(), all.front()) == Status::ok);
         }
@@ -334,19 +335,19 @@ TEST_CASE("replication: a client stops waiting for a group that never completes 
 #ifdef PURVIEW_BREAKABLE
     // With fault injection, the mark can also be missing on the wire: see docs/guards.md.
 #endif
-    PartSchema is;
+    PartSchema setup;
     ServerDef def;
     def.budget_bytes_per_tick = 300;
     def.group_members_max = 255;
-    Stage stage(is.schema, 1, def);
-    const EntityId root = stage.spawn(is.piece);
+    Stage stage(setup.schema, 1, def);
+    const EntityId root = stage.spawn(setup.piece);
     stage.step(3);
     REQUIRE(stage.ghost(0, root) != GhostId::none);
     // New members join in every tick, so the group is never complete.
-    const EntityId late = stage.spawn(is.piece);
+    const EntityId late = stage.spawn(setup.piece);
     std::vector<EntityId> some;
     for (int i = 0; i < 200; ++i) {
-        some.push_back(stage.spawn(is.piece));
+        some.push_back(stage.spawn(setup.piece));
         CHECK(stage.world().attach(some.back(), late) == Status::ok);
     }
     std::size_t at = 0;
@@ -354,7 +355,7 @@ TEST_CASE("replication: a client stops waiting for a group that never completes 
     for (int tick = 0; tick < 700 && !shown; ++tick) {
         for (int i = 0; i < 40; ++i) {
             CHECK(stage.world().despawn(some[at]) == Status::ok);
-            some[at] = stage.spawn(is.piece);
+            some[at] = stage.spawn(setup.piece);
             CHECK(stage.world().attach(some[at], late) == Status::ok);
             at = (at + 1) % some.size();
         }
@@ -367,21 +368,21 @@ TEST_CASE("replication: a client stops waiting for a group that never completes 
 }
 
 TEST_CASE("replication: an incomplete group that leaves is retained but not shown (O3 F19)") {
-    PartSchema is;
-    for (const KindId kind : {is.ship, is.piece}) {
-        is.schema.edit_kind(kind).leave = Retention::stale;
-        is.schema.edit_kind(kind).retention_ticks = 60;
+    PartSchema setup;
+    for (const KindId kind : {setup.ship, setup.piece}) {
+        setup.schema.edit_kind(kind).leave = Retention::stale;
+        setup.schema.edit_kind(kind).retention_ticks = 60;
     }
     ServerDef def;
     def.budget_bytes_per_tick = 300;
     def.group_members_max = 255;
-    def.rules.kinds.resize(is.schema.kinds().size());
-    def.rules.kinds[index_of(is.ship)].mode = EntityMode::explicit_only;
-    Stage stage(is.schema, 1, def);
-    const EntityId root = stage.spawn(is.ship);
+    def.rules.kinds.resize(setup.schema.kinds().size());
+    def.rules.kinds[index_of(setup.ship)].mode = EntityMode::explicit_only;
+    Stage stage(setup.schema, 1, def);
+    const EntityId root = stage.spawn(setup.ship);
     constexpr std::uint32_t members = 200;
     for (std::uint32_t i = 1; i < members; ++i)
-        REQUIRE(stage.world().attach(stage.spawn(is.piece), root) == Status::ok);
+        REQUIRE(stage.world().attach(stage.spawn(setup.piece), root) == Status::ok);
     const auto show = [&](bool shown, std::uint32_t ticks) {
         CHECK(stage.visibility().allow(stage.observers[0], root, shown) == Status::ok);
         stage.step(ticks);
@@ -407,11 +408,11 @@ TEST_CASE("replication: an incomplete group that leaves is retained but not show
 }
 
 TEST_CASE("replication: a relative position follows its parent and never jumps (O4 O33)") {
-    PartSchema is;
-    Stage stage(is.schema, 1);
+    PartSchema setup;
+    Stage stage(setup.schema, 1);
     World& world = stage.world();
-    const EntityId ship = stage.spawn(is.ship, {500, 500, 0});
-    const EntityId man = stage.spawn(is.sailor, {503, 501, 0});
+    const EntityId ship = stage.spawn(setup.ship, {500, 500, 0});
+    const EntityId man = stage.spawn(setup.sailor, {503, 501, 0});
     std::map<Tick, Vec3> path;  // world positions of the sailor
     const auto run = [&](int ticks, float speed, bool walks) {
         for (int t = 0; t < ticks; ++t) {
@@ -430,10 +431,10 @@ TEST_CASE("replication: a relative position follows its parent and never jumps (
             if (path.count(newest) == 0 || path.count(newest - 1) == 0) continue;
             for (const double part : {0.0, 0.5, 1.0}) {
                 const Vec3 a = path[newest - 1], b = path[newest];
-                const Vec3 is_at = stage.client().position_of(ghost, newest - 1 + part);
+                const Vec3 drawn = stage.client().position_of(ghost, newest - 1 + part);
                 const double x = a.x + (b.x - a.x) * part, y = a.y + (b.y - a.y) * part;
-                CHECK(std::abs(is_at.x - x) < 0.05);
-                CHECK(std::abs(is_at.y - y) < 0.05);
+                CHECK(std::abs(drawn.x - x) < 0.05);
+                CHECK(std::abs(drawn.y - y) < 0.05);
             }
         }
     };
@@ -464,9 +465,10 @@ TEST_CASE("replication: a relative position follows its parent and never jumps (
 }
 
 TEST_CASE("replication: a member enters with its values, hidden ones never (O40 O35 O22)") {
-    PartSchema is;
-    Stage stage(is.schema, 1);
-    const EntityId a = stage.spawn(is.piece), b = stage.spawn(is.piece), c = stage.spawn(is.piece);
+    PartSchema setup;
+    Stage stage(setup.schema, 1);
+    const EntityId a = stage.spawn(setup.piece), b = stage.spawn(setup.piece),
+                   c = stage.spawn(setup.piece);
     CHECK(stage.world().attach(b, a) == Status::ok);
     CHECK(stage.world().attach(c, b) == Status::ok);
     stage.step(4);
@@ -479,13 +481,13 @@ TEST_CASE("replication: a member enters with its values, hidden ones never (O40 
     CHECK(stage.client().ghost_count() == 1);
     // `c` moves to a visible parent, and its component changes in the same tick.
     CHECK(stage.world().attach(c, a) == Status::ok);
-    stage.world().edit(c, is.part)->group = 9;
+    stage.world().edit(c, setup.part)->group = 9;
     for (int i = 0; i < 4; ++i) {
         stage.step();
         const GhostId ghost = stage.ghost(0, c);
         if (ghost == GhostId::none) continue;
         CHECK(stage.client().parent_of(ghost) == stage.ghost(0, a));
-        CHECK(stage.client().value_of(ghost, is.part.id, 0) == 9);
+        CHECK(stage.client().value_of(ghost, setup.part.id, 0) == 9);
     }
     CHECK(stage.ghost(0, c) != GhostId::none);
     CHECK(stage.visibility().set_hidden(a, true) == Status::ok);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Remote entities are drawn at the interpolation delay, at their positions of that time.
+// Remote entities are drawn where they were one interpolation delay ago.
 #include "idle_game.hpp"
 #include "support/car.hpp"
 #include "support/stage.hpp"
@@ -13,14 +13,16 @@ namespace {
 
 /// Runs two seconds. Returns the largest error along x of the position that the first player's
 /// client draws, compared with the position of the entity in the viewed tick.
-double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, float>& was) {
+double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, float>& positions) {
     const GhostId ghost = world.ghost(0, entity);
     double farthest = 0;
     world.after_client = [&](DriveWorld::Player& player, Micros at) {
         const double tick = player.prediction->view_tick(at);
         const auto before = static_cast<Tick>(tick);
-        const double is = was[before] + (was[before + 1] - was[before]) * (tick - before);
-        farthest = std::max(farthest, std::abs(player.prediction->position_of(ghost, at).x - is));
+        const double expected =
+            positions[before] + (positions[before + 1] - positions[before]) * (tick - before);
+        farthest =
+            std::max(farthest, std::abs(player.prediction->position_of(ghost, at).x - expected));
     };
     world.run(120);
     world.after_client = nullptr;
@@ -55,15 +57,15 @@ TEST_CASE("prediction: an entity updated every tick is drawn exactly at the dela
         def.view_delay_ticks = delay;
         DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
         const EntityId car = world.spawn(world.schema.vehicle);
-        std::map<Tick, float> was;
+        std::map<Tick, float> positions;
         world.when_tick = [&](Server& its, Tick tick) {
             const float x = its.world().position_of(car).x + 20.0F / 60;
             REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
-            was[tick] = x;
+            positions[tick] = x;
         };
         world.spawn(world.schema.vehicle, {0, 50, 0}, world.player().observer);
         world.run(100);
-        CHECK(farthest_from_truth(world, car, was) < 0.01);
+        CHECK(farthest_from_truth(world, car, positions) < 0.01);
     }
 }
 
@@ -74,17 +76,17 @@ TEST_CASE("prediction: an idle entity stands until it moves, whatever other upda
         def.view_delay_ticks = 6;
         DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
         const EntityId car = world.spawn(world.schema.vehicle);
-        std::map<Tick, float> was;
+        std::map<Tick, float> positions;
         world.when_tick = [&](Server& its, Tick tick) {
             float x = its.world().position_of(car).x;
             if (tick % 30 < 10) REQUIRE(its.world().move(car, {x += 1, 0, 0}) == Status::ok);
             if (is_replicated_too && tick % 3 == 2)
                 its.world().edit(car, world.schema.motion)->speed = static_cast<float>(tick);
-            was[tick] = x;
+            positions[tick] = x;
         };
         world.spawn(world.schema.vehicle, {0, 50, 0}, world.player().observer);
         world.run(100);
-        CHECK(farthest_from_truth(world, car, was) < 0.01);
+        CHECK(farthest_from_truth(world, car, positions) < 0.01);
     }
 }
 
@@ -112,11 +114,11 @@ TEST_CASE("prediction: a moving entity is extrapolated in an outage after unrela
             world.player().down.blackout = true;
             world.run(2);
             const GhostId ghost = world.ghost(0, car);
-            const float replicated =
+            const float newest =
                 world.player().client.position_of(ghost, world.player().client.newest_tick()).x;
             world.run(30);
             const float drawn = world.player().prediction->position_of(ghost, world.now).x;
-            CHECK(drawn - replicated ==
+            CHECK(drawn - newest ==
                   doctest::Approx(0.2F * prediction.extrapolate_ticks_max).epsilon(0.02));
         }
     }

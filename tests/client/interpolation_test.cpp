@@ -31,11 +31,11 @@ float meters_between(Vec3 a, Vec3 b) {
 }  // namespace
 
 TEST_CASE("client: a move beyond the teleport distance is not interpolated") {
-    const JumpSchema is;
-    Stage stage(is.schema, 1);
+    const JumpSchema setup;
+    Stage stage(setup.schema, 1);
     SplitMix random(5);
-    const EntityId clock = stage.spawn(is.ball, {0, 0, 0});  // causes a packet in every tick
-    for (const KindId kind : {is.ball, is.wizard}) {
+    const EntityId clock = stage.spawn(setup.ball, {0, 0, 0});  // causes a packet in every tick
+    for (const KindId kind : {setup.ball, setup.wizard}) {
         CAPTURE(index_of(kind));
         const EntityId entity = stage.spawn(kind, {500, 500, 0});
         stage.step(3);
@@ -51,7 +51,7 @@ TEST_CASE("client: a move beyond the teleport distance is not interpolated") {
             REQUIRE(stage.world().move(entity, now) == Status::ok);
             REQUIRE(stage.world().move(clock, {static_cast<float>(tick + 1), 0, 0}) == Status::ok);
             stage.step();
-            const bool is_jump = kind == is.wizard && meters_between(before, now) > 5;
+            const bool is_jump = kind == setup.wizard && meters_between(before, now) > 5;
             const Tick newest = stage.client().newest_tick();
             for (const double part : {0.25, 0.75, 1.0}) {
                 const auto t = static_cast<float>(is_jump && part < 1 ? 0 : part);
@@ -65,25 +65,25 @@ TEST_CASE("client: a move beyond the teleport distance is not interpolated") {
             before = now;
         }
         CHECK(ways > 100);
-        CHECK((jumps > 100) == (kind == is.wizard));
+        CHECK((jumps > 100) == (kind == setup.wizard));
     }
 }
 
 TEST_CASE("client: an idle ghost starts to interpolate only when its next update arrives") {
-    const JumpSchema is;
-    Stage stage(is.schema, 1);
+    const JumpSchema setup;
+    Stage stage(setup.schema, 1);
     SplitMix random(6);
-    const EntityId entity = stage.spawn(is.ball, {500, 500, 0});
+    const EntityId entity = stage.spawn(setup.ball, {500, 500, 0});
     stage.step(3);
     const GhostId ghost = stage.ghost(0, entity);
     REQUIRE(ghost != GhostId::none);
     Vec3 before{500, 500, 0};
-    std::uint32_t is_idle = 0;
+    std::uint32_t idle_walks = 0;
     for (int walk = 0; walk < 60; ++walk) {
         const std::uint32_t pause = random.below(120);  // no snapshots are sent during it
         const Tick newest_before = stage.client().newest_tick();
         stage.step(pause);
-        is_idle += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
+        idle_walks += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
         for (std::uint32_t tick = random.below(3) + 1; tick > 0; --tick) {
             const Vec3 now{before.x + (before.x < 500 ? 3.0F : -3.0F), before.y, 0};
             REQUIRE(stage.world().move(entity, now) == Status::ok);
@@ -99,19 +99,19 @@ TEST_CASE("client: an idle ghost starts to interpolate only when its next update
             before = now;
         }
     }
-    CHECK(is_idle > 30);
+    CHECK(idle_walks > 30);
 }
 
 TEST_CASE("client: an entity that reuses a child's index gets its parent when attached") {
-    const JumpSchema is;
-    Stage stage(is.schema, 1);
-    const EntityId parent = stage.spawn(is.ball, {500, 500, 0});
-    const EntityId before = stage.spawn(is.ball, {501, 500, 0});
+    const JumpSchema setup;
+    Stage stage(setup.schema, 1);
+    const EntityId parent = stage.spawn(setup.ball, {500, 500, 0});
+    const EntityId before = stage.spawn(setup.ball, {501, 500, 0});
     REQUIRE(stage.world().attach(before, parent) == Status::ok);
     stage.step(3);
     REQUIRE(stage.world().despawn(before) == Status::ok);
     stage.step(3);
-    const EntityId after = stage.spawn(is.ball, {501, 500, 0});
+    const EntityId after = stage.spawn(setup.ball, {501, 500, 0});
     REQUIRE(index_of(after) == index_of(before));
     stage.step(3);
     CHECK(stage.client().parent_of(stage.ghost(0, after)) == GhostId::none);
@@ -121,13 +121,13 @@ TEST_CASE("client: an entity that reuses a child's index gets its parent when at
 }
 
 TEST_CASE("prediction: a jump is not extrapolated when no packets arrive") {
-    const JumpSchema is;
+    const JumpSchema setup;
     for (const bool jumps : {false, true}) {
         CAPTURE(jumps);
-        Stage stage(is.schema, 1);
-        const EntityId entity = stage.spawn(is.wizard, {100, 500, 0});
+        Stage stage(setup.schema, 1);
+        const EntityId entity = stage.spawn(setup.wizard, {100, 500, 0});
         Prediction prediction =
-            std::move(Prediction::create(stage.client(), {.schema = &is.schema})).value();
+            std::move(Prediction::create(stage.client(), {.schema = &setup.schema})).value();
         float x = 100;
         for (int tick = 0; tick < 30; ++tick) {
             x += jumps && tick == 29 ? 300.0F : 2.0F;
@@ -147,23 +147,23 @@ TEST_CASE("prediction: a jump is not extrapolated when no packets arrive") {
 }
 
 TEST_CASE("prediction: an entity sent every fourth tick is extrapolated at its real speed") {
-    JumpSchema is;
-    is.schema.edit_kind(is.ball).intervals = {{0, 4}};
-    Stage stage(is.schema, 1);
-    const EntityId clock = stage.spawn(is.wizard);  // causes a packet in every tick
-    const EntityId entity = stage.spawn(is.ball, {100, 500, 0});
+    JumpSchema setup;
+    setup.schema.edit_kind(setup.ball).intervals = {{0, 4}};
+    Stage stage(setup.schema, 1);
+    const EntityId clock = stage.spawn(setup.wizard);  // causes a packet in every tick
+    const EntityId entity = stage.spawn(setup.ball, {100, 500, 0});
     Prediction prediction =
-        std::move(Prediction::create(stage.client(), {.schema = &is.schema})).value();
+        std::move(Prediction::create(stage.client(), {.schema = &setup.schema})).value();
     float x = 100;
-    Tick replicated = 0;
-    for (int tick = 0; tick < 60 || replicated < stage.client().newest_tick(); ++tick) {
+    Tick newest_update = 0;
+    for (int tick = 0; tick < 60 || newest_update < stage.client().newest_tick(); ++tick) {
         REQUIRE(tick < 70);
         x += 1;
         REQUIRE(stage.world().move(entity, {x, 500, 0}) == Status::ok);
         REQUIRE(stage.world().move(clock, {static_cast<float>(tick) / 2, 0, 0}) == Status::ok);
         stage.step();
         (void)prediction.ticks_due(stage.now);
-        replicated = stage.client().updated_of(stage.ghost(0, entity));
+        newest_update = stage.client().updated_of(stage.ghost(0, entity));
     }
     float farthest = 0;  // drawn while no packets arrive
     for (int i = 0; i < 100; ++i) {

@@ -38,16 +38,16 @@ struct RocketSchema {
 }  // namespace
 
 TEST_CASE("client: the last values of a ghost are readable until its leave event is cleared") {
-    const RocketSchema is;
+    const RocketSchema setup;
     for (const bool despawns : {true, false}) {
         CAPTURE(despawns);
-        Stage stage(is.schema, 1, is.def);
+        Stage stage(setup.schema, 1, setup.def);
         Client& client = stage.client();
-        const EntityId rocket = stage.spawn(is.kind, {3, 4, 0}), other = stage.spawn(is.kind);
+        const EntityId rocket = stage.spawn(setup.kind, {3, 4, 0}), other = stage.spawn(setup.kind);
         show(stage, 0, rocket);
         show(stage, 0, other);
-        stage.world().edit(rocket, is.rocket)->fuel = 70;
-        stage.world().edit(rocket, is.rocket)->at = other;
+        stage.world().edit(rocket, setup.rocket)->fuel = 70;
+        stage.world().edit(rocket, setup.rocket)->at = other;
         stage.step(3);
         const GhostId ghost = stage.ghost(0, rocket);
         REQUIRE(ghost != GhostId::none);
@@ -62,15 +62,15 @@ TEST_CASE("client: the last values of a ghost are readable until its leave event
         CHECK(lifetimes_of(client)[0].is_leave());
         CHECK_FALSE(client.is_held(ghost));
         CHECK(client.ghost_count() == 1);
-        const auto fuel = [&] { return client.value_of(ghost, is.rocket.id, 0); };
+        const auto fuel = [&] { return client.value_of(ghost, setup.rocket.id, 0); };
         CHECK(client.position_of(ghost, client.newest_tick()) == Vec3{3, 4, 0});
-        CHECK(client.kind_of(ghost) == is.kind);
+        CHECK(client.kind_of(ghost) == setup.kind);
         CHECK(fuel() == 70);
-        CHECK(client.reference_of(ghost, is.rocket.id, 1) == stage.ghost(0, other));
+        CHECK(client.reference_of(ghost, setup.rocket.id, 1) == stage.ghost(0, other));
         // The referenced entity despawns as well.
         REQUIRE(stage.world().despawn(other) == Status::ok);
         stage.step();
-        CHECK(client.reference_of(ghost, is.rocket.id, 1) == GhostId::none);
+        CHECK(client.reference_of(ghost, setup.rocket.id, 1) == GhostId::none);
         CHECK(fuel() == 70);
         client.clear_events();
         CHECK(fuel() == 0);
@@ -80,29 +80,29 @@ TEST_CASE("client: the last values of a ghost are readable until its leave event
 }
 
 TEST_CASE("client: a reused ghost id reads the values of the new ghost") {
-    const RocketSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const RocketSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     Client& client = stage.client();
-    const EntityId first = stage.spawn(is.kind);
+    const EntityId first = stage.spawn(setup.kind);
     show(stage, 0, first);
-    stage.world().edit(first, is.rocket)->fuel = 70;
+    stage.world().edit(first, setup.rocket)->fuel = 70;
     stage.step(3);
     const GhostId ghost = stage.ghost(0, first);
     REQUIRE(stage.world().despawn(first) == Status::ok);
     stage.step(4);  // its id is free again
-    const EntityId second = stage.spawn(is.kind);
+    const EntityId second = stage.spawn(setup.kind);
     show(stage, 0, second);
-    stage.world().edit(second, is.rocket)->fuel = 20;
+    stage.world().edit(second, setup.rocket)->fuel = 20;
     stage.step(2);
     REQUIRE(stage.ghost(0, second) == ghost);
-    CHECK(client.value_of(ghost, is.rocket.id, 0) == 20);
+    CHECK(client.value_of(ghost, setup.rocket.id, 0) == 20);
     client.clear_events();
-    CHECK(client.value_of(ghost, is.rocket.id, 0) == 20);
+    CHECK(client.value_of(ghost, setup.rocket.id, 0) == 20);
     REQUIRE(stage.world().despawn(second) == Status::ok);
     stage.step();
-    CHECK(client.value_of(ghost, is.rocket.id, 0) == 20);
+    CHECK(client.value_of(ghost, setup.rocket.id, 0) == 20);
     client.clear_events();
-    CHECK(client.value_of(ghost, is.rocket.id, 0) == 0);
+    CHECK(client.value_of(ghost, setup.rocket.id, 0) == 0);
 }
 
 }  // namespace purview::test

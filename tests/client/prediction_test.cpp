@@ -495,8 +495,8 @@ TEST_CASE("prediction: a step finds every member of its groups and the parent of
         for (const EntityId member : group) {
             const Spot* const position = prediction.get(world.ghost(0, member), s.position);
             REQUIRE(position != nullptr);
-            const Vec3 is = world.world().local_position_of(member);
-            CHECK(position->at.x == doctest::Approx(is.x).epsilon(0.001));
+            const Vec3 expected = world.world().local_position_of(member);
+            CHECK(position->at.x == doctest::Approx(expected.x).epsilon(0.001));
         }
     }
 }

@@ -39,11 +39,11 @@ void look_from(Stage& stage, Vec3 position) {
 }  // namespace
 
 TEST_CASE("server: an independently culled member is evaluated where it is carried (O22)") {
-    CrewSchema is;
-    Stage stage(is.schema, 1, is.def(true));
+    CrewSchema setup;
+    Stage stage(setup.schema, 1, setup.def(true));
     look_from(stage, {1000, 1000, 0});
-    const EntityId ship = stage.spawn(is.ship, {200, 1000, 0});
-    const EntityId sailor = stage.spawn(is.sailor, {350, 1000, 0});
+    const EntityId ship = stage.spawn(setup.ship, {200, 1000, 0});
+    const EntityId sailor = stage.spawn(setup.sailor, {350, 1000, 0});
     REQUIRE(stage.world().attach(sailor, ship) == Status::ok);
     stage.step(5);
     CHECK(stage.ghost(0, ship) == GhostId::none);
@@ -63,21 +63,21 @@ TEST_CASE("server: an independently culled member is evaluated where it is carri
 }
 
 TEST_CASE("client: independently culled members keep the ancestor order (O22 X10)") {
-    CrewSchema is;
-    ServerDef def = is.def(true);
+    CrewSchema setup;
+    ServerDef def = setup.def(true);
     def.group_members_max = 255;
     def.group_depth_max = 16;
     def.budget_bytes_per_tick = 160;  // groups take several packets
-    Stage stage(is.schema, 1, def);
+    Stage stage(setup.schema, 1, def);
     stage.loss = 0.3F;
     look_from(stage, {1000, 1000, 0});
     SplitMix random(5);
     std::vector<EntityId> ships, sailors;
     for (int i = 0; i < 6; ++i)
-        ships.push_back(stage.spawn(is.ship, {static_cast<float>(100 + 300 * i), 1000, 0}));
+        ships.push_back(stage.spawn(setup.ship, {static_cast<float>(100 + 300 * i), 1000, 0}));
     for (int i = 0; i < 60; ++i) {
         const auto at = static_cast<std::size_t>(i % 6);
-        sailors.push_back(stage.spawn(is.sailor, {static_cast<float>(100 + 300 * at), 1000, 0}));
+        sailors.push_back(stage.spawn(setup.sailor, {static_cast<float>(100 + 300 * at), 1000, 0}));
         const EntityId parent =
             i >= 6 && i % 3 == 0 ? sailors[static_cast<std::size_t>(i - 6)] : ships[at];
         REQUIRE(stage.world().attach(sailors.back(), parent) == Status::ok);

@@ -272,7 +272,7 @@ TEST_CASE("interest: rules without effective spatial steps test no blocks") {
     CHECK(internal(manager).counters().blocks_tested == 0);
 }
 
-TEST_CASE("interest: a key change of an observer evaluates only members of that room") {
+TEST_CASE("interest: a key change of an observer evaluates only entities with that key") {
     const auto pairs_queried = [](std::uint32_t in_lobby) {
         constexpr KeyId rooms = id_at<KeyId>(0), teams = id_at<KeyId>(1);
         InterestEngine data(def_of({node("room", {same(Combine::add, 0)})}), {});
@@ -542,13 +542,13 @@ TEST_CASE("interest: explain and settings use the last result of a waiting node 
                 CHECK(why.settings.settings.every_ticks == (is_known ? 3 : 1));
                 const bool changes_by_itself = i == 1 || (i == 2 && is_lazy);
                 CHECK(why.single.empty() == changes_by_itself);
-                Replication requested;
+                Replication settings;
                 float score = 0;
                 const EntityId entity = id(i);
                 internal(manager).answers.score(observer, {&entity, 1}, {&score, 1},
-                                                {&requested, 1});
-                CHECK(requested.leave == (is_known ? Retention::freeze : Retention::despawn));
-                CHECK(requested.every_ticks == (is_known ? 3 : 1));
+                                                {&settings, 1});
+                CHECK(settings.leave == (is_known ? Retention::freeze : Retention::despawn));
+                CHECK(settings.every_ticks == (is_known ? 3 : 1));
                 CHECK((score > 0) == is_known);
             }
         }
@@ -822,13 +822,13 @@ TEST_CASE("interest: an entity that is relevant only between two ticks has no ev
     CHECK(manager.allow(observer, young, true) == Status::ok);
     CHECK(manager.set_ready(observer, false) == Status::ok);
     manager.tick();
-    std::set<EntityId> replicated;
+    std::set<EntityId> reported;
     for (const InterestEvent& event : manager.events(observer)) {
         CHECK_FALSE(event.enter);
-        replicated.insert(event.entity);
+        reported.insert(event.entity);
     }
     CHECK(manager.events(observer).size() == 2);
-    CHECK(replicated == std::set<EntityId>{id(0), old});
+    CHECK(reported == std::set<EntityId>{id(0), old});
 }
 
 TEST_CASE("interest: a box query includes moves since the last tick") {
@@ -859,11 +859,11 @@ TEST_CASE("interest: a box query includes moves since the last tick") {
 TEST_CASE("interest: ids that were never assigned are stale") {
     InterestManager manager = make({node("all", {})});
     CHECK(manager.attach(spawn(manager, 1, 50), spawn(manager, 0, 50)) == Status::ok);
-    const EntityId no_one{~std::uint64_t{0}};
-    CHECK(manager.move(no_one, {1, 1, 1}) == Status::stale_id);
-    CHECK(manager.despawn(no_one) == Status::stale_id);
-    CHECK(manager.attach(no_one, id(0)) == Status::stale_id);
-    CHECK_FALSE(manager.is_relevant(watch(manager), no_one));
+    const EntityId unknown{~std::uint64_t{0}};
+    CHECK(manager.move(unknown, {1, 1, 1}) == Status::stale_id);
+    CHECK(manager.despawn(unknown) == Status::stale_id);
+    CHECK(manager.attach(unknown, id(0)) == Status::stale_id);
+    CHECK_FALSE(manager.is_relevant(watch(manager), unknown));
 }
 
 }  // namespace purview::test::lines

@@ -77,11 +77,11 @@ TEST_CASE("engine: a trial of rules leaves the engine as it is") {
             twin.step();
             const Sets before = relevant_sets(tries);
             const std::uint64_t scanned = tries.engine.counters().windows_scanned;
-            const std::uint64_t requested = tries.engine.pairs_queried();
+            const std::uint64_t queried = tries.engine.pairs_queried();
             (void)tries.engine.try_rules(other_rules(), tries.visibility, ~std::size_t{0});
             REQUIRE(relevant_sets(tries) == before);
             REQUIRE(tries.engine.counters().windows_scanned == scanned);
-            REQUIRE(tries.engine.pairs_queried() == requested);
+            REQUIRE(tries.engine.pairs_queried() == queried);
             const auto l = tries.engine.events(), r = twin.engine.events();
             REQUIRE(std::equal(l.begin(), l.end(), r.begin(), r.end()));
         }

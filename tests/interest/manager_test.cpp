@@ -280,7 +280,7 @@ TEST_CASE("interest: a group enters parents first and leaves children first") {
 }
 
 TEST_CASE("interest: a kernel with memory tests only undecided entities that exist") {
-    /// Matches every entity that it receives in `asked`.
+    /// Matches every entity that it receives in `requested`, and counts them.
     class Taking final : public InterestKernel {
       public:
         void test(const KernelQuery& q, std::span<Mask> out,
@@ -288,7 +288,7 @@ TEST_CASE("interest: a kernel with memory tests only undecided entities that exi
             wrong += q.requested.size() != q.blocks.size() ? 1 : 0;
             for (std::size_t i = 0; i < q.requested.size(); ++i) {
                 wrong += (q.requested[i] & ~q.slots.occupied()[q.blocks[i]]) != 0 ? 1 : 0;
-                queried += static_cast<unsigned>(std::popcount(q.requested[i]));
+                tested += static_cast<unsigned>(std::popcount(q.requested[i]));
                 out[i] = q.requested[i];
             }
         }
@@ -297,7 +297,7 @@ TEST_CASE("interest: a kernel with memory tests only undecided entities that exi
         bool uses_requested() const noexcept override { return true; }
         DependsOn depends_on() const noexcept override { return depends; }
         DependsOn depends = DependsOn::pair;
-        mutable unsigned wrong = 0, queried = 0;
+        mutable unsigned wrong = 0, tested = 0;
     };
     const auto evaluated_as = [](Combine combine, std::vector<Kernel> before) {
         const auto taking = std::make_shared<Taking>();
@@ -309,12 +309,12 @@ TEST_CASE("interest: a kernel with memory tests only undecided entities that exi
         for (std::uint32_t i = 1; i < 20; ++i)  // some lanes become empty
             CHECK(manager.move(id(i), {static_cast<float>(i) * 5, 20, 0}) == Status::ok);
         CHECK(manager.despawn(id(19)) == Status::ok);
-        taking->queried = 0;
+        taking->tested = 0;
         manager.tick();
-        const unsigned queried = taking->queried;
+        const unsigned tested = taking->tested;
         CHECK(!manager.explain(observer, id(1)).text().empty());
         CHECK(taking->wrong == 0);
-        return queried;
+        return tested;
     };
     CHECK(evaluated_as(Combine::add, {}) == 19);
     // Within 41 m of id(0) at (0, 50), the others at y = 20: x = 0, 5, ... 25.
@@ -335,7 +335,7 @@ TEST_CASE("interest: a kernel with memory tests only undecided entities that exi
     for (std::uint32_t i = 0; i < 20; ++i) spawn(manager, i, static_cast<float>(i) * 5);
     watch(manager, id(0));
     for (int tick = 0; tick < 8; ++tick) {
-        taking->queried = 0;
+        taking->tested = 0;
         CHECK(manager.move(id(0), {static_cast<float>(tick), 50, 0}) == Status::ok);
         manager.tick();
         CHECK(taking->wrong == 0);

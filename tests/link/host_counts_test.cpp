@@ -89,12 +89,12 @@ TEST_CASE("link: session counts per host equal a linear count") {
                 counts.gone(list[at].address);
                 list.erase(list.begin() + at);
         }
-        const Address requested = some_address(random);
+        const Address queried = some_address(random);
         for (const bool all : {false, true}) {
-            const HostCounts::Count is = all ? counts.all() : counts.of(requested);
-            const HostCounts::Count should = counted(list, requested, all);
-            CHECK(is.connected == should.connected);
-            CHECK(is.closing == should.closing);
+            const HostCounts::Count actual = all ? counts.all() : counts.of(queried);
+            const HostCounts::Count expected = counted(list, queried, all);
+            CHECK(actual.connected == expected.connected);
+            CHECK(actual.closing == expected.closing);
         }
     }
     while (!list.empty()) {

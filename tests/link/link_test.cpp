@@ -21,7 +21,8 @@ struct End {
     PacketLink link;
     StreamSender out;
     StreamReceiver in;
-    std::map<std::uint32_t, bool> applied_by_other;  ///< expected: number -> accepted
+    std::map<std::uint32_t, bool>
+        applied_by_other;  ///< by sequence number: whether the other end accepted it
     std::uint32_t next_notice = 1;
     std::vector<std::string> sent;
     std::size_t received = 0;
@@ -63,18 +64,18 @@ void read_packet(End& to, End& from, std::uint32_t sequence, const std::vector<s
 
 }  // namespace
 
-TEST_CASE("link: each delivery status is correct, in order and once, messages keep order") {
+TEST_CASE("link: each packet's status is reported once and in order, and so are messages") {
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         SplitMix random(seed);
         End a;
         End b;
-        struct Flight {
+        struct InFlight {
             int due;
             bool to_b;
             std::uint32_t sequence;
             std::vector<std::byte> bytes;
         };
-        std::vector<Flight> air;
+        std::vector<InFlight> in_flight;
         const float loss = random.between(0, 0.5F);
         bool open_ab = true;
         bool open_ba = true;
@@ -96,20 +97,20 @@ TEST_CASE("link: each delivery status is correct, in order and once, messages ke
                 if (!(to_b ? open_ab : open_ba) || random.chance(loss)) continue;
                 const int copies = random.chance(0.1F) ? 2 : 1;
                 for (int c = 0; c < copies; ++c) {
-                    air.push_back(
+                    in_flight.push_back(
                         {tick + static_cast<int>(random.below(6)), to_b, sequence, bytes});
                 }
             }
-            for (std::size_t i = 0; i < air.size();) {
-                if (air[i].due > tick) {
+            for (std::size_t i = 0; i < in_flight.size();) {
+                if (in_flight[i].due > tick) {
                     ++i;
                     continue;
                 }
-                const Flight flight = std::move(air[i]);
-                air.erase(air.begin() + static_cast<std::ptrdiff_t>(i));
-                End& to = flight.to_b ? b : a;
-                End& from = flight.to_b ? a : b;
-                read_packet(to, from, flight.sequence, flight.bytes);
+                const InFlight packet = std::move(in_flight[i]);
+                in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(i));
+                End& to = packet.to_b ? b : a;
+                End& from = packet.to_b ? a : b;
+                read_packet(to, from, packet.sequence, packet.bytes);
             }
         }
         CHECK(a.received == b.sent.size());
@@ -119,7 +120,7 @@ TEST_CASE("link: each delivery status is correct, in order and once, messages ke
     }
 }
 
-TEST_CASE("link: numbers wrap at 16 bits without a wrong delivery status") {
+TEST_CASE("link: 16-bit sequence numbers wrap without a wrong delivery status") {
     End a;
     End b;
     std::uint32_t back = 0;
@@ -148,7 +149,8 @@ TEST_CASE("link: acknowledgements of unsent packets, or with a gap, are malforme
         return link.read_header(in);
     };
     CHECK(header(1, 2, 1) == PacketLink::Verdict::malformed);  // 2 was never sent
-    CHECK(header(1, 1, 5) == PacketLink::Verdict::malformed);  // more bits than numbers
+    CHECK(header(1, 1, 5) ==
+          PacketLink::Verdict::malformed);  // more acknowledgement bits than packets sent
     CHECK(header(1, 1, 0) == PacketLink::Verdict::accepted);
     CHECK(header(5000, 1, 0) == PacketLink::Verdict::malformed);  // far ahead of anything possible
 }
@@ -185,7 +187,7 @@ TEST_CASE("link: a lost fragment of a large packet is resent in small packets") 
     StreamReceiver in;
     const std::vector<std::byte> message(300, std::byte{7});
     REQUIRE(out.send(message) == Status::ok);
-    const auto carry = [&](std::uint32_t sequence, std::size_t packet_bytes, bool arrives) {
+    const auto transfer = [&](std::uint32_t sequence, std::size_t packet_bytes, bool arrives) {
         std::vector<std::byte> bytes(packet_bytes);
         BitWriter writer(bytes);
         const bool wrote = out.write(sequence, writer.bits_left() - 16, writer);
@@ -199,14 +201,14 @@ TEST_CASE("link: a lost fragment of a large packet is resent in small packets") 
         out.resolve(sequence, arrives);
         return wrote;
     };
-    CHECK(carry(1, 600, false));
+    CHECK(transfer(1, 600, false));
     std::span<const std::byte> got;
     std::uint32_t sequence = 2;
-    while (!in.next_message(got) && sequence < 40) CHECK(carry(sequence++, 64, true));
+    while (!in.next_message(got) && sequence < 40) CHECK(transfer(sequence++, 64, true));
     REQUIRE(got.size() == message.size());
     CHECK(std::equal(got.begin(), got.end(), message.begin()));
     CHECK(!out.has_data_to_send());
-    CHECK(!carry(sequence, 64, true));  // nothing is left to write
+    CHECK(!transfer(sequence, 64, true));  // nothing is left to write
 }
 
 TEST_CASE("link: handshake packets are read as written, and other bytes are refused") {

@@ -35,7 +35,7 @@ struct OneKind {
 /// A client and its server. Keeps what both sent as packets 200 to 299.
 struct Recorded {
     Recorded() {
-        walker = stage.spawn(is.walker, {1, 1, 0});
+        walker = stage.spawn(setup.walker, {1, 1, 0});
         show(stage, 0, walker);
         while (session().link.newest_accepted() < turn + kept_from + kept_count / 2) step();
     }
@@ -64,8 +64,8 @@ struct Recorded {
             kept.emplace(number, std::vector<std::byte>(bytes.begin(), bytes.end()));
     }
 
-    OneKind is;
-    Stage stage{is.schema, 1, is.def};
+    OneKind setup;
+    Stage stage{setup.schema, 1, setup.def};
     EntityId walker{};
     std::uint64_t ticks = 0;
     Address from = internal(*stage.server).sessions.front()->address;
@@ -133,7 +133,7 @@ TEST_CASE("link: a packet half the number range behind does not match its seed")
     CHECK(number_of(40'001) == 40'001);
     CHECK(number_of(39'000) == 39'000);
     CHECK(number_of(40'001 + 32'767) == 40'001 + 32'767);
-    // 32,769 behind: it expands to a number of the next turn, which has another seed.
+    // 32,769 behind: it expands to a number of the next 65,536, which has another seed.
     constexpr std::uint64_t id = 0x1234;
     const std::uint32_t old = 40'001 - 32'769;
     CHECK(number_of(old) == old + turn);

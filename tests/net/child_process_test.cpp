@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Temporary directories for files that the program removes at its end.
+// Temporary directories, which the program creates for its files and removes when it ends.
 #include "net/child_process.hpp"
 
 #include <doctest/doctest.h>

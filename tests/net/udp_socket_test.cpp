@@ -129,11 +129,11 @@ TEST_CASE("udp: a socket bound to one address has no channels") {
 }
 
 TEST_CASE("udp: datagrams to a closed port are counted, whether send or receive fails") {
-    UdpSocket no_one, sender, listener;
-    REQUIRE(no_one.bind("127.0.0.1", 0).empty());
-    REQUIRE(sender.connect("127.0.0.1", no_one.port()).empty());
-    REQUIRE(listener.connect("127.0.0.1", no_one.port()).empty());
-    no_one = {};
+    UdpSocket receiver, sender, listener;
+    REQUIRE(receiver.bind("127.0.0.1", 0).empty());
+    REQUIRE(sender.connect("127.0.0.1", receiver.port()).empty());
+    REQUIRE(listener.connect("127.0.0.1", receiver.port()).empty());
+    receiver = {};
     send(sender, "first datagram");
     send(sender, "second");
     CHECK(sender.counters().refused == 1);

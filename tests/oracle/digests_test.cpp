@@ -22,7 +22,7 @@ struct Look {
 };
 
 /// Explains the state of one ghost with these replicated components. Only the first is expected.
-std::string explained(std::uint32_t replicated) {
+std::string explained(std::uint32_t component_mask) {
     Schema schema;
     const Component<Look> look =
         schema.component<Look>("look").integer("color", &Look::color, 0, 255);
@@ -51,9 +51,9 @@ std::string explained(std::uint32_t replicated) {
     out.u32(3);
     out.u16(static_cast<std::uint16_t>(index_of(kind)));
     out.u32(0);
-    out.u32(replicated);
+    out.u32(component_mask);
     out.u32(5);
-    out.u32(replicated == 0 ? 0 : 100);
+    out.u32(component_mask == 0 ? 0 : 100);
     out.boolean(false);
     return checker.explain(std::span(bytes).first(out.bytes_written()));
 }

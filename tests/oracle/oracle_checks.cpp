@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t entities_queried_backwards = 6;
 
-bool generous(const Replication& replicated, const Replication& should) {
-    return replicated.every_ticks == should.every_ticks && replicated.priority == should.priority &&
-           replicated.leave == should.leave;
+bool generous(const Replication& actual, const Replication& expected) {
+    return actual.every_ticks == expected.every_ticks && actual.priority == expected.priority &&
+           actual.leave == expected.leave;
 }
 
 /// Takes the most generous settings of both (N43).
@@ -37,7 +37,7 @@ const char* name_of(check::TruthStage stage) {
 
 }  // namespace
 
-struct RandomWorld::ReceivedByObserver {
+struct RandomWorld::ObserverResults {
     ObserverId id = ObserverId::none;
     std::vector<EntityId> relevant;
     std::vector<EntityId> visited;
@@ -49,10 +49,10 @@ struct RandomWorld::ReceivedByObserver {
     std::vector<float> queried_scores;  ///< [changed] the same, queried one by one
 };
 
-struct RandomWorld::Replicated {
+struct RandomWorld::QueryResults {
     std::vector<EntityId> alive;
     std::vector<InterestEvent> events;
-    std::vector<ReceivedByObserver> observers;
+    std::vector<ObserverResults> observers;
     std::vector<std::uint32_t> counts;  ///< [alive entities]
     std::vector<ObserverEdge> edges;
     std::vector<std::pair<EntityId, std::vector<ObserverId>>> inverse;
@@ -71,14 +71,14 @@ const check::Verdict& RandomWorld::verdict(ObserverId observer, EntityId entity)
 
 // -- queries ------------------------------------------------------------------------------------
 
-void RandomWorld::query(Replicated& replicated) {
+void RandomWorld::query(QueryResults& results) {
     for (const auto& entity : entities_) {
-        if (entity.id != EntityId::none) replicated.alive.push_back(entity.id);
+        if (entity.id != EntityId::none) results.alive.push_back(entity.id);
     }
     const std::span<const InterestEvent> events = manager_.events();
-    replicated.events.assign(events.begin(), events.end());
+    results.events.assign(events.begin(), events.end());
     for (const auto& observer : observers_) {
-        ReceivedByObserver& one = replicated.observers.emplace_back();
+        ObserverResults& one = results.observers.emplace_back();
         one.id = observer.id;
         if (random_.chance(0.5F)) {
             manager_.relevant(observer.id, one.relevant);
@@ -94,17 +94,17 @@ void RandomWorld::query(Replicated& replicated) {
         }
         one.count = relevant_count(internal(manager_), observer.id);
         ++operations["relevant_count"];
-        for (const EntityId entity : replicated.alive)
+        for (const EntityId entity : results.alive)
             one.is_relevant.push_back(manager_.is_relevant(observer.id, entity) ? 1 : 0);
-        operations["is_relevant"] += replicated.alive.size();
+        operations["is_relevant"] += results.alive.size();
         if (has(Feature::score) && random_.chance(0.2F)) {
-            one.scores.resize(replicated.alive.size(), -1);
-            manager_.scores(observer.id, replicated.alive, one.scores);
+            one.scores.resize(results.alive.size(), -1);
+            manager_.scores(observer.id, results.alive, one.scores);
             ++operations["scores"];
         }
     }
     for (std::size_t o = 0; def_.measures_changed && o < observers_.size(); ++o) {
-        ReceivedByObserver& one = replicated.observers[o];
+        ObserverResults& one = results.observers[o];
         const Scores changed = manager_.changed_scores(one.id);
         for (const std::uint32_t index : changed.entities)
             one.changed.push_back(index < entities_.size() ? entities_[index].id : EntityId::none);
@@ -114,82 +114,79 @@ void RandomWorld::query(Replicated& replicated) {
         ++operations["changed_scores"];
     }
     if (has(Feature::counts)) {
-        for (const EntityId entity : replicated.alive)
-            replicated.counts.push_back(manager_.observer_count(entity));
+        for (const EntityId entity : results.alive)
+            results.counts.push_back(manager_.observer_count(entity));
         for (const EntityId entity : manager_.newly_observed())
-            replicated.edges.push_back({entity, true});
+            results.edges.push_back({entity, true});
         for (const EntityId entity : manager_.no_longer_observed())
-            replicated.edges.push_back({entity, false});
-        operations["observer_count"] += replicated.alive.size();
+            results.edges.push_back({entity, false});
+        operations["observer_count"] += results.alive.size();
         ++operations["observer edges"];
     }
     if (has(Feature::inverse)) {
-        for (std::size_t i = 0; i < entities_queried_backwards && !replicated.alive.empty(); ++i) {
-            const auto at = random_.below(static_cast<std::uint32_t>(replicated.alive.size()));
-            auto& [entity, observers] = replicated.inverse.emplace_back();
-            entity = replicated.alive[at];
+        for (std::size_t i = 0; i < entities_queried_backwards && !results.alive.empty(); ++i) {
+            const auto at = random_.below(static_cast<std::uint32_t>(results.alive.size()));
+            auto& [entity, observers] = results.inverse.emplace_back();
+            entity = results.alive[at];
             manager_.observers_of(entity, observers);
             ++operations["observers_of"];
         }
     }
     if (has(Feature::boxes)) {
-        replicated.box_min = random_position();
+        results.box_min = random_position();
         if (const auto* entity = random_entity(); entity != nullptr && random_.chance(0.5F))
-            replicated.box_min =
+            results.box_min =
                 oracle_.unit_view(entity->id).position;  // a border at the position of an entity
-        replicated.box_max = {replicated.box_min.x + length(0, 60),
-                              replicated.box_min.y + length(0, 60),
-                              replicated.box_min.z + length(0, 60)};
-        if (!def_.kinds.empty() && random_.chance(0.3F)) replicated.box_kind = id_at<KindId>(0);
-        manager_.entities_in(replicated.box_min, replicated.box_max, replicated.box,
-                             replicated.box_kind);
+        results.box_max = {results.box_min.x + length(0, 60), results.box_min.y + length(0, 60),
+                           results.box_min.z + length(0, 60)};
+        if (!def_.kinds.empty() && random_.chance(0.3F)) results.box_kind = id_at<KindId>(0);
+        manager_.entities_in(results.box_min, results.box_max, results.box, results.box_kind);
         ++operations["entities_in"];
     }
     if (has(Feature::positions)) {
-        for (const EntityId entity : replicated.alive)
-            replicated.positions.push_back(manager_.entity(entity).position());
-        operations["position_of"] += replicated.alive.size();
+        for (const EntityId entity : results.alive)
+            results.positions.push_back(manager_.entity(entity).position());
+        operations["position_of"] += results.alive.size();
     }
 }
 
 // -- fault injection ----------------------------------------------------------------------------
 
-bool RandomWorld::faulty_observer(ReceivedByObserver& replicated) {
+bool RandomWorld::faulty_observer(ObserverResults& results) {
     switch (def_.injected_fault) {
         case InjectedFault::lose_entity:
-            if (replicated.relevant.empty()) return false;
-            replicated.relevant.pop_back();
+            if (results.relevant.empty()) return false;
+            results.relevant.pop_back();
             return true;
         case InjectedFault::double_entity:
-            if (replicated.relevant.empty()) return false;
-            replicated.relevant.push_back(replicated.relevant.front());
+            if (results.relevant.empty()) return false;
+            results.relevant.push_back(results.relevant.front());
             return true;
         case InjectedFault::add_entity:
             for (const auto& entity : entities_) {
-                if (entity.id == EntityId::none || verdict(replicated.id, entity.id).relevant)
+                if (entity.id == EntityId::none || verdict(results.id, entity.id).relevant)
                     continue;
-                replicated.relevant.push_back(entity.id);
+                results.relevant.push_back(entity.id);
                 return true;
             }
             return false;
         case InjectedFault::flip_pair:
-            if (replicated.is_relevant.empty()) return false;
-            replicated.is_relevant.front() ^= 1U;
+            if (results.is_relevant.empty()) return false;
+            results.is_relevant.front() ^= 1U;
             return true;
         case InjectedFault::score:
-            for (float& score : replicated.scores) {
+            for (float& score : results.scores) {
                 if (!(score > 0.2F)) continue;
                 score -= 0.001F;
                 return true;
             }
             return false;
         case InjectedFault::changed:
-            for (std::size_t i = 0; i < replicated.changed.size(); ++i) {
-                if (!has_moved(replicated.changed[i])) continue;
-                for (auto* list : {&replicated.changed_scores, &replicated.queried_scores})
+            for (std::size_t i = 0; i < results.changed.size(); ++i) {
+                if (!has_moved(results.changed[i])) continue;
+                for (auto* list : {&results.changed_scores, &results.queried_scores})
                     list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
-                replicated.changed.erase(replicated.changed.begin() +
-                                         static_cast<std::ptrdiff_t>(i));
+                results.changed.erase(results.changed.begin() + static_cast<std::ptrdiff_t>(i));
                 return true;
             }
             return false;
@@ -197,12 +194,12 @@ bool RandomWorld::faulty_observer(ReceivedByObserver& replicated) {
         case InjectedFault::flicker: {
             // Entities that nodes match by radius alone: inside the radius, or within the margin.
             const bool is_margin = def_.injected_fault == InjectedFault::flicker;
-            const check::ObserverView* view = oracle_.observer_view(replicated.id);
+            const check::ObserverView* view = oracle_.observer_view(results.id);
             if (view == nullptr || rules_.nodes.empty() || rules_.nodes[0].steps.empty())
                 return false;
             const Kernel& kernel = rules_.nodes[0].steps[0];
-            for (const EntityId entity : replicated.relevant) {
-                if (verdict(replicated.id, entity).stage != check::TruthStage::node) continue;
+            for (const EntityId entity : results.relevant) {
+                if (verdict(results.id, entity).stage != check::TruthStage::node) continue;
                 const auto& positions = view->from(kernel.view_from);
                 const bool is_in =
                     std::any_of(positions.begin(), positions.end(), [&](Vec3 position) {
@@ -210,7 +207,7 @@ bool RandomWorld::faulty_observer(ReceivedByObserver& replicated) {
                                kernel.enter * kernel.enter;
                     });
                 if (is_in == is_margin) continue;
-                std::erase(replicated.relevant, entity);
+                std::erase(results.relevant, entity);
                 return true;
             }
             return false;
@@ -220,58 +217,58 @@ bool RandomWorld::faulty_observer(ReceivedByObserver& replicated) {
     }
 }
 
-void RandomWorld::injected_fault(Replicated& replicated) {
+void RandomWorld::injected_fault(QueryResults& results) {
     if (injected_count_ || def_.injected_fault == InjectedFault::none || tick_ < 3) return;
-    for (ReceivedByObserver& one : replicated.observers) {
+    for (ObserverResults& one : results.observers) {
         if (!injected_count_) injected_count_ = faulty_observer(one);
     }
     const auto inject_event_fault = [&](auto&& change) {
-        if (replicated.events.empty()) return;
+        if (results.events.empty()) return;
         change();
         injected_count_ = true;
     };
     switch (def_.injected_fault) {
         case InjectedFault::lose_event:
-            inject_event_fault([&] { replicated.events.pop_back(); });
+            inject_event_fault([&] { results.events.pop_back(); });
             break;
         case InjectedFault::double_event:
-            inject_event_fault([&] { replicated.events.push_back(replicated.events.back()); });
+            inject_event_fault([&] { results.events.push_back(results.events.back()); });
             break;
         case InjectedFault::turn_event:
-            inject_event_fault([&] { replicated.events[0].enter = !replicated.events[0].enter; });
+            inject_event_fault([&] { results.events[0].enter = !results.events[0].enter; });
             break;
         case InjectedFault::lie_reason:
             inject_event_fault([&] {
-                replicated.events[0].reason = replicated.events[0].reason == Reason::disconnected
-                                                  ? Reason::entered
-                                                  : Reason::disconnected;
+                results.events[0].reason = results.events[0].reason == Reason::disconnected
+                                               ? Reason::entered
+                                               : Reason::disconnected;
             });
             break;
         case InjectedFault::count:
-            if (!replicated.counts.empty()) ++replicated.counts.back();
-            injected_count_ = !replicated.counts.empty();
+            if (!results.counts.empty()) ++results.counts.back();
+            injected_count_ = !results.counts.empty();
             break;
         case InjectedFault::lose_edge:
-            for (std::size_t i = 0; i < replicated.edges.size() && !injected_count_; ++i) {
-                if (alive(replicated.edges[i].entity) == nullptr) continue;
-                replicated.edges.erase(replicated.edges.begin() + static_cast<std::ptrdiff_t>(i));
+            for (std::size_t i = 0; i < results.edges.size() && !injected_count_; ++i) {
+                if (alive(results.edges[i].entity) == nullptr) continue;
+                results.edges.erase(results.edges.begin() + static_cast<std::ptrdiff_t>(i));
                 injected_count_ = true;
             }
             break;
         case InjectedFault::inverse:
-            for (auto& [entity, observers] : replicated.inverse) {
+            for (auto& [entity, observers] : results.inverse) {
                 if (observers.empty() || injected_count_) continue;
                 observers.pop_back();
                 injected_count_ = true;
             }
             break;
         case InjectedFault::box:
-            if (!replicated.box.empty()) replicated.box.pop_back();
+            if (!results.box.empty()) results.box.pop_back();
             injected_count_ = true;
             break;
         case InjectedFault::position:
-            if (replicated.positions.empty()) break;
-            replicated.positions.front().x += 0.5F;
+            if (results.positions.empty()) break;
+            results.positions.front().x += 0.5F;
             injected_count_ = true;
             break;
         default:
@@ -281,14 +278,14 @@ void RandomWorld::injected_fault(Replicated& replicated) {
 
 // -- checks -------------------------------------------------------------------------------------
 
-void RandomWorld::check_events(const Replicated& replicated, std::vector<Difference>& wrong) {
-    events_seen += replicated.events.size();
-    if (Difference found = replay_.take(replicated.events)) wrong.push_back(std::move(found));
+void RandomWorld::check_events(const QueryResults& results, std::vector<Difference>& wrong) {
+    events_seen += results.events.size();
+    if (Difference found = replay_.take(results.events)) wrong.push_back(std::move(found));
     for (const ObserverId id : removed_) {
         if (Difference found = replay_.matches(id, {})) wrong.push_back(std::move(found));
     }
     if (!has(Feature::reasons)) return;
-    for (const InterestEvent& event : replicated.events) {
+    for (const InterestEvent& event : results.events) {
         EventFacts facts;
         facts.entity_is_gone = alive(event.entity) == nullptr;
         facts.entity_is_new = born_.count(event.entity) != 0;
@@ -302,8 +299,8 @@ void RandomWorld::check_events(const Replicated& replicated, std::vector<Differe
     }
 }
 
-void RandomWorld::check_sets(const Replicated& replicated, std::vector<Difference>& wrong) {
-    for (const ReceivedByObserver& one : replicated.observers) {
+void RandomWorld::check_sets(const QueryResults& results, std::vector<Difference>& wrong) {
+    for (const ObserverResults& one : results.observers) {
         const std::vector<EntityId> expected = oracle_.relevant(one.id);
         if (Difference found = compare_sets(one.id, expected, one.relevant))
             wrong.push_back(std::move(found));
@@ -315,8 +312,8 @@ void RandomWorld::check_sets(const Replicated& replicated, std::vector<Differenc
             wrong.push_back({"sets", "relevant_count is wrong", one.id, EntityId::none});
         if (Difference found = replay_.matches(one.id, expected)) wrong.push_back(std::move(found));
         std::vector<EntityId> one_by_one;
-        for (std::size_t i = 0; i < replicated.alive.size(); ++i) {
-            if (one.is_relevant[i] != 0) one_by_one.push_back(replicated.alive[i]);
+        for (std::size_t i = 0; i < results.alive.size(); ++i) {
+            if (one.is_relevant[i] != 0) one_by_one.push_back(results.alive[i]);
         }
         if (Difference found = compare_sets(one.id, expected, std::move(one_by_one))) {
             found.check = "is_relevant";
@@ -325,12 +322,12 @@ void RandomWorld::check_sets(const Replicated& replicated, std::vector<Differenc
         if (!one.scores.empty()) {
             // Line of sight is not tested for entities that other steps match: it adds no score.
             const bool is_exact = !has_kernel(rules_, KernelType::line_of_sight);
-            if (Difference found = compare_scores(one.id, oracle_.verdicts(one.id),
-                                                  replicated.alive, one.scores, is_exact))
+            if (Difference found = compare_scores(one.id, oracle_.verdicts(one.id), results.alive,
+                                                  one.scores, is_exact))
                 wrong.push_back(std::move(found));
         }
         if (!did_something_) continue;
-        pairs_compared += replicated.alive.size();
+        pairs_compared += results.alive.size();
         pairs_relevant += expected.size();
         for (const check::Verdict& verdict : oracle_.verdicts(one.id)) {
             if (verdict.entity != EntityId::none) ++stages[name_of(verdict.stage)];
@@ -347,7 +344,7 @@ bool RandomWorld::has_moved(EntityId entity) const {
     return before->second != now.position;
 }
 
-void RandomWorld::check_changed(const Replicated& replicated, std::vector<Difference>& wrong) {
+void RandomWorld::check_changed(const QueryResults& results, std::vector<Difference>& wrong) {
     const auto was_touched = [&](EntityId entity) {
         if (trace.find("set_rules") != std::string::npos) return true;  // ends dormancy
         const check::TruthEntity& record = entities_[index_of(entity)];
@@ -357,7 +354,7 @@ void RandomWorld::check_changed(const Replicated& replicated, std::vector<Differ
         return std::any_of(members.begin(), members.end(),
                            [&](EntityId one) { return touched_.count(one) != 0; });
     };
-    for (const ReceivedByObserver& one : replicated.observers) {
+    for (const ObserverResults& one : results.observers) {
         if (!def_.measures_changed) break;
         const auto complain = [&](const char* what, EntityId entity) {
             wrong.push_back({"changed", what + (" " + name_of(entity)), one.id, entity});
@@ -381,13 +378,13 @@ void RandomWorld::check_changed(const Replicated& replicated, std::vector<Differ
         }
     }
     stood_.clear();
-    for (const EntityId entity : replicated.alive) {
+    for (const EntityId entity : results.alive) {
         const check::EntityView& view = oracle_.unit_view(entity);
         if (view.has_position) stood_[view.id] = view.position;
     }
 }
 
-void RandomWorld::check_counts(const Replicated& replicated, std::vector<Difference>& wrong) {
+void RandomWorld::check_counts(const QueryResults& results, std::vector<Difference>& wrong) {
     if (!has(Feature::counts)) return;
     std::vector<std::uint32_t> now(entities_.size(), 0);
     for (const auto& observer : observers_) {
@@ -396,20 +393,19 @@ void RandomWorld::check_counts(const Replicated& replicated, std::vector<Differe
     counted_.resize(entities_.size(), 0);
     counted_clients_.resize(entities_.size(), EntityId::none);
     std::vector<EntityCount> counts;
-    for (std::size_t i = 0; i < replicated.alive.size(); ++i) {
-        const EntityId entity = replicated.alive[i];
+    for (std::size_t i = 0; i < results.alive.size(); ++i) {
+        const EntityId entity = results.alive[i];
         const std::uint32_t index = index_of(entity);
         const std::uint32_t before = counted_clients_[index] == entity ? counted_[index] : 0;
-        counts.push_back({entity, before, now[index], replicated.counts[i]});
+        counts.push_back({entity, before, now[index], results.counts[i]});
         counted_[index] = now[index];
         counted_clients_[index] = entity;
     }
-    if (Difference found = compare_counts(counts, replicated.edges))
-        wrong.push_back(std::move(found));
+    if (Difference found = compare_counts(counts, results.edges)) wrong.push_back(std::move(found));
 }
 
-void RandomWorld::check_inverse(const Replicated& replicated, std::vector<Difference>& wrong) {
-    for (const auto& [entity, observers] : replicated.inverse) {
+void RandomWorld::check_inverse(const QueryResults& results, std::vector<Difference>& wrong) {
+    for (const auto& [entity, observers] : results.inverse) {
         std::vector<ObserverId> expected;
         for (const auto& observer : observers_) {
             if (verdict(observer.id, entity).relevant) expected.push_back(observer.id);
@@ -427,7 +423,7 @@ bool RandomWorld::is_hidden(const check::TruthObserver& observer,
     return unit.force_hidden || unit.mode == EntityMode::explicit_only;
 }
 
-void RandomWorld::check_promises(const Replicated& replicated, std::vector<Difference>& wrong) {
+void RandomWorld::check_promises(const QueryResults& results, std::vector<Difference>& wrong) {
     if (promise_.is_empty()) return;
     std::vector<std::vector<bool>> members(entities_.size());
     for (const auto& unit : entities_) {
@@ -435,40 +431,40 @@ void RandomWorld::check_promises(const Replicated& replicated, std::vector<Diffe
         for (std::size_t n = 0; n < rules_.nodes.size(); ++n)
             members[index_of(unit.id)].push_back(oracle_.is_member(rules_.nodes[n], n, unit));
     }
-    for (std::size_t o = 0; o < replicated.observers.size(); ++o) {
-        const ReceivedByObserver& one = replicated.observers[o];
+    for (std::size_t o = 0; o < results.observers.size(); ++o) {
+        const ObserverResults& one = results.observers[o];
         const check::ObserverView* observer = oracle_.observer_view(one.id);
         if (observer == nullptr) {
             promise_.forget(one.id);
             continue;
         }
-        std::vector<bool> is_replicated(entities_.size(), false);
-        for (const EntityId entity : one.relevant) is_replicated[index_of(entity)] = true;
+        std::vector<bool> is_relevant(entities_.size(), false);
+        for (const EntityId entity : one.relevant) is_relevant[index_of(entity)] = true;
         for (const auto& unit : entities_) {
             if (unit.id == EntityId::none || unit.root != unit.id) continue;
             const Promise::Pair pair{*observer, oracle_.unit_view(unit.id),
                                      is_hidden(observers_[o], unit),
-                                     is_replicated[index_of(unit.id)]};
+                                     is_relevant[index_of(unit.id)]};
             if (Difference found = promise_.check(pair, members[index_of(unit.id)]))
                 wrong.push_back(std::move(found));
         }
     }
 }
 
-void RandomWorld::check_positions(const Replicated& replicated, std::vector<Difference>& wrong) {
+void RandomWorld::check_positions(const QueryResults& results, std::vector<Difference>& wrong) {
     const check::Frame& frame = oracle_.frame();
-    for (std::size_t i = 0; i < replicated.positions.size(); ++i) {
-        const check::EntityView& unit = oracle_.unit_view(replicated.alive[i]);
-        if (unit.has_position && frame.flat(replicated.positions[i]) != unit.position)
+    for (std::size_t i = 0; i < results.positions.size(); ++i) {
+        const check::EntityView& unit = oracle_.unit_view(results.alive[i]);
+        if (unit.has_position && frame.flat(results.positions[i]) != unit.position)
             wrong.push_back({"positions",
                              "position_of " + purview::test::name_of(unit.id) + " returns " +
-                                 text_of(replicated.positions[i]) + ", expected " +
+                                 text_of(results.positions[i]) + ", expected " +
                                  text_of(unit.position),
                              ObserverId::none, unit.id});
     }
     if (!has(Feature::boxes)) return;
-    const Vec3 min = frame.flat(replicated.box_min);
-    const Vec3 max = frame.flat(replicated.box_max);
+    const Vec3 min = frame.flat(results.box_min);
+    const Vec3 max = frame.flat(results.box_max);
     std::vector<EntityId> expected;
     for (const auto& entity : entities_) {
         if (entity.id == EntityId::none || entity.root != entity.id) continue;
@@ -476,14 +472,14 @@ void RandomWorld::check_positions(const Replicated& replicated, std::vector<Diff
         const Vec3 at = unit.position;
         if (!unit.has_position || at.x < min.x || at.y < min.y || at.z < min.z) continue;
         if (at.x > max.x || at.y > max.y || at.z > max.z) continue;
-        if (replicated.box_kind != KindId::none && entity.kind != replicated.box_kind) continue;
+        if (results.box_kind != KindId::none && entity.kind != results.box_kind) continue;
         expected.push_back(entity.id);
     }
     std::sort(expected.begin(), expected.end());
-    if (Difference found = compare_sets(ObserverId::none, expected, replicated.box)) {
+    if (Difference found = compare_sets(ObserverId::none, expected, results.box)) {
         found.check = "boxes";
-        found.text = "entities_in " + text_of(replicated.box_min) + " to " +
-                     text_of(replicated.box_max) + ": " + found.text;
+        found.text = "entities_in " + text_of(results.box_min) + " to " + text_of(results.box_max) +
+                     ": " + found.text;
         wrong.push_back(std::move(found));
     }
 }
@@ -493,14 +489,14 @@ void RandomWorld::check_covering(std::vector<Difference>& wrong) {
     if (!has(Feature::covering)) return;
     const Vec3 raw = random_position();
     const Vec3 position = oracle_.frame().flat(raw);
-    std::vector<ObserverId> replicated;
-    manager_.observers_covering(raw, replicated);
+    std::vector<ObserverId> covering;
+    manager_.observers_covering(raw, covering);
     ++operations["observers_covering"];
-    if (def_.injected_fault == InjectedFault::covering) replicated.clear();
+    if (def_.injected_fault == InjectedFault::covering) covering.clear();
     for (const auto& observer : observers_) {
         const check::ObserverView* view = oracle_.observer_view(observer.id);
-        const bool is_replicated =
-            std::find(replicated.begin(), replicated.end(), observer.id) != replicated.end();
+        const bool is_reported =
+            std::find(covering.begin(), covering.end(), observer.id) != covering.end();
         bool must = false;
         bool may = false;
         for (const NodeDef& node : rules_.nodes) {
@@ -531,11 +527,11 @@ void RandomWorld::check_covering(std::vector<Difference>& wrong) {
                 may = may && (may_be_within || has_else);
             }
         }
-        if (is_replicated ? !(may || must) : must)
+        if (is_reported ? !(may || must) : must)
             wrong.push_back(
                 {"covering",
                  std::string("observers_covering ") +
-                     (is_replicated ? "returns one observer too many" : "misses an observer"),
+                     (is_reported ? "returns one observer too many" : "misses an observer"),
                  observer.id, EntityId::none});
     }
 }
@@ -544,20 +540,20 @@ void RandomWorld::check_covering(std::vector<Difference>& wrong) {
 void RandomWorld::check_settings(std::vector<Difference>& wrong) {
     if (!has(Feature::settings)) return;
     if (const auto* observer = random_observer(); observer != nullptr) {
-        std::vector<EntityId> requested;
+        std::vector<EntityId> queried;
         for (int i = 0; i < 6; ++i) {
             if (const auto* entity = random_entity(); entity != nullptr)
-                requested.push_back(entity->id);
+                queried.push_back(entity->id);
         }
-        std::vector<float> score(requested.size());
-        std::vector<Replication> replicated(requested.size());
-        internal(manager_).answers.score(observer->id, requested, score, replicated);
-        for (std::size_t i = 0; i < requested.size(); ++i) {
+        std::vector<float> score(queried.size());
+        std::vector<Replication> settings(queried.size());
+        internal(manager_).answers.score(observer->id, queried, score, settings);
+        for (std::size_t i = 0; i < queried.size(); ++i) {
             ++operations["settings (list)"];
-            if (!generous(replicated[i],
-                          internal(manager_).explainer.settings(observer->id, requested[i]))) {
+            if (!generous(settings[i],
+                          internal(manager_).explainer.settings(observer->id, queried[i]))) {
                 wrong.push_back({"settings", "settings of a list differ from single ones",
-                                 observer->id, requested[i]});
+                                 observer->id, queried[i]});
             }
         }
     }
@@ -582,29 +578,29 @@ void RandomWorld::check_settings(std::vector<Difference>& wrong) {
             }
             any = true;
         }
-        Replication replicated = internal(manager_).explainer.settings(observer->id, entity->id);
-        if (def_.injected_fault == InjectedFault::settings) ++replicated.every_ticks;
+        Replication settings = internal(manager_).explainer.settings(observer->id, entity->id);
+        if (def_.injected_fault == InjectedFault::settings) ++settings.every_ticks;
         ++operations["settings"];
-        if (!generous(replicated, should))
+        if (!generous(settings, should))
             wrong.push_back({"settings", "settings differ from the most generous ones",
                              observer->id, entity->id});
     }
 }
 
-void RandomWorld::check_trial(const Replicated& replicated, std::vector<Difference>& wrong) {
+void RandomWorld::check_trial(const QueryResults& results, std::vector<Difference>& wrong) {
     if (!in_trial_) return;
     if (def_.injected_fault == InjectedFault::trial && !trial_.gains.empty())
         trial_.gains.pop_back();
     // A minimum relevance time does not depend on rules. Trials may or may not include its end.
     std::map<std::uint32_t, std::set<EntityId>> kept = stays_at_;
-    for (const ReceivedByObserver& one : replicated.observers) {
+    for (const ObserverResults& one : results.observers) {
         for (const EntityId entity : kept_by_time(oracle_.verdicts(one.id)))
             kept[static_cast<std::uint32_t>(one.id)].insert(entity);
     }
     const auto is_left_out = [&](ObserverId observer, EntityId entity) {
         return kept[static_cast<std::uint32_t>(observer)].count(entity) != 0;
     };
-    std::map<std::uint32_t, std::set<EntityId>> after = replicated_before_;
+    std::map<std::uint32_t, std::set<EntityId>> after = relevant_before_;
     const auto change = [&](const RuleTrial::Pair& pair, bool gains) {
         std::set<EntityId>& set = after[static_cast<std::uint32_t>(pair.observer)];
         const bool is_new = gains ? set.insert(pair.entity).second : set.erase(pair.entity) != 0;
@@ -615,7 +611,7 @@ void RandomWorld::check_trial(const Replicated& replicated, std::vector<Differen
     };
     for (const RuleTrial::Pair& pair : trial_.losses) change(pair, false);
     for (const RuleTrial::Pair& pair : trial_.gains) change(pair, true);
-    for (const ReceivedByObserver& one : replicated.observers) {
+    for (const ObserverResults& one : results.observers) {
         const std::set<EntityId>& set = after[static_cast<std::uint32_t>(one.id)];
         std::vector<EntityId> expected(set.begin(), set.end());
         std::vector<EntityId> now = one.relevant;
@@ -677,20 +673,20 @@ std::string RandomWorld::compare() {
     }
     if (depth_of(rules_) >= 3) shapes.insert(shape_of(rules_));
     reseed(7'000'000);
-    Replicated replicated;
-    query(replicated);
-    injected_fault(replicated);
+    QueryResults results;
+    query(results);
+    injected_fault(results);
     std::vector<Difference> wrong;
-    check_events(replicated, wrong);
-    check_sets(replicated, wrong);
-    check_changed(replicated, wrong);
-    check_counts(replicated, wrong);
-    check_inverse(replicated, wrong);
-    check_promises(replicated, wrong);
-    check_positions(replicated, wrong);
+    check_events(results, wrong);
+    check_sets(results, wrong);
+    check_changed(results, wrong);
+    check_counts(results, wrong);
+    check_inverse(results, wrong);
+    check_promises(results, wrong);
+    check_positions(results, wrong);
     check_covering(wrong);
     check_settings(wrong);
-    check_trial(replicated, wrong);
+    check_trial(results, wrong);
     check_one_explanation(wrong);
     if (wrong.empty()) return {};
     for (const Difference& one : wrong) complaints.insert(one.check);
@@ -757,13 +753,13 @@ std::string RandomWorld::check_explain(std::uint32_t pairs) {
         auto* entity = random_entity();
         auto* observer = random_observer();
         if (entity == nullptr || observer == nullptr) return {};
-        const EntityId requested = entity->id;
-        const ObserverId requester = observer->id;
-        const Explanation why = manager_.explain(requester, requested);
-        const bool is = manager_.is_relevant(requester, requested);
+        const EntityId entity_id = entity->id;
+        const ObserverId observer_id = observer->id;
+        const Explanation why = manager_.explain(observer_id, entity_id);
+        const bool was_relevant = manager_.is_relevant(observer_id, entity_id);
         ++explained;
-        if (why.relevant != is)
-            return report({"explain", "differs from the relevant set", requester, requested});
+        if (why.relevant != was_relevant)
+            return report({"explain", "differs from the relevant set", observer_id, entity_id});
         if (why.single.empty() && why.pair.empty()) {
             ++explained_without_change;
             continue;
@@ -793,10 +789,10 @@ std::string RandomWorld::check_explain(std::uint32_t pairs) {
         ++tick_;
         decide();
         if (std::string wrong = compare(); !wrong.empty()) return wrong;
-        if (manager_.is_relevant(requester, requested) == is) {
+        if (manager_.is_relevant(observer_id, entity_id) == was_relevant) {
             complaints.insert("suggestion");
             return report(
-                {"suggestion", "does not flip the result:\n" + why.text(), requester, requested});
+                {"suggestion", "does not flip the result:\n" + why.text(), observer_id, entity_id});
         }
     }
     return {};

@@ -16,8 +16,8 @@ EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
 
-const ObserverId some_entity = make_observer_id(0, 1);
-const ObserverId another = make_observer_id(1, 1);
+const ObserverId some_observer = make_observer_id(0, 1);
+const ObserverId another_observer = make_observer_id(1, 1);
 
 check::Verdict verdict(EntityId entity, check::TruthStage stage, bool relevant, float score) {
     check::Verdict verdict;
@@ -122,18 +122,18 @@ TEST_CASE("oracle: each injected fault is found by the check for it") {
 
 TEST_CASE("oracle: the comparison of sets lists missing, extra and duplicate entities") {
     const std::vector<EntityId> right{id(1), id(2), id(3)};
-    CHECK_FALSE(compare_sets(some_entity, right, {id(3), id(1), id(2)}));
-    CHECK(compare_sets(some_entity, right, {id(3), id(1)}).text == "missing: e2#1");
-    CHECK(compare_sets(some_entity, right, {id(3), id(1), id(2), id(7)}).text ==
+    CHECK_FALSE(compare_sets(some_observer, right, {id(3), id(1), id(2)}));
+    CHECK(compare_sets(some_observer, right, {id(3), id(1)}).text == "missing: e2#1");
+    CHECK(compare_sets(some_observer, right, {id(3), id(1), id(2), id(7)}).text ==
           "unexpected: e7#1");
-    CHECK(compare_sets(some_entity, right, {id(3), id(1), id(2), id(1)}).text ==
+    CHECK(compare_sets(some_observer, right, {id(3), id(1), id(2), id(1)}).text ==
           "listed twice: e1#1");
 }
 
 TEST_CASE("oracle: the event replay finds lost, duplicate, reversed and stray events") {
-    const InterestEvent enter{id(1), some_entity, Reason::entered, true};
-    const InterestEvent leave{id(1), some_entity, Reason::left, false};
-    const InterestEvent other{id(1), another, Reason::entered, true};
+    const InterestEvent enter{id(1), some_observer, Reason::entered, true};
+    const InterestEvent leave{id(1), some_observer, Reason::left, false};
+    const InterestEvent other{id(1), another_observer, Reason::entered, true};
     const auto take = [](std::vector<InterestEvent> events) {
         EventReplay replay;
         return replay.take(events).text;
@@ -147,16 +147,16 @@ TEST_CASE("oracle: the event replay finds lost, duplicate, reversed and stray ev
     CHECK(take({enter, other, second}).find("not grouped") != std::string::npos);
     EventReplay replay;
     CHECK_FALSE(replay.take(std::vector{enter}));
-    CHECK_FALSE(replay.matches(some_entity, {id(1)}));
-    CHECK(replay.matches(some_entity, {}));
-    CHECK(replay.matches(some_entity, {id(1), id(2)}));
+    CHECK_FALSE(replay.matches(some_observer, {id(1)}));
+    CHECK(replay.matches(some_observer, {}));
+    CHECK(replay.matches(some_observer, {id(1), id(2)}));
     CHECK(replay.take(std::vector{enter}).text.find("entered twice") != std::string::npos);
 }
 
 TEST_CASE("oracle: a wrong event reason is found") {
     using check::TruthStage;
     const auto wrong = [](bool is_enter, Reason reason, const EventFacts& facts) {
-        return !compare_reason({id(1), some_entity, reason, is_enter}, facts).text.empty();
+        return !compare_reason({id(1), some_observer, reason, is_enter}, facts).text.empty();
     };
     EventFacts facts;
     facts.now = verdict(id(1), TruthStage::node, true, 1);
@@ -196,7 +196,7 @@ TEST_CASE("oracle: a count off by one and extra or missing edges are found") {
     const std::vector<ObserverEdge> edges{{id(1), true}, {id(3), false}};
     CHECK_FALSE(compare_counts(counts, edges));
     std::vector<EntityCount> off = counts;
-    ++off[1].replicated;
+    ++off[1].reported;
     CHECK(compare_counts(off, edges).text.find("observers of e2#1") != std::string::npos);
     CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}}));
     CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}, {id(3), true}}));
@@ -214,8 +214,8 @@ TEST_CASE("oracle: a relevance score that is wrong or out of bounds is found") {
     verdicts[3] = verdict(id(3), TruthStage::stay, true, 1);
     const std::vector<EntityId> entities{id(1), id(2), id(3)};
     const auto wrong = [&](float one, float two, float three) {
-        const std::vector<float> replicated{one, two, three};
-        return !compare_scores(some_entity, verdicts, entities, replicated).text.empty();
+        const std::vector<float> reported{one, two, three};
+        return !compare_scores(some_observer, verdicts, entities, reported).text.empty();
     };
     CHECK_FALSE(wrong(0.75F, 0, 0.3F));
     CHECK_FALSE(wrong(0.75005F, 0, 1));
@@ -226,25 +226,26 @@ TEST_CASE("oracle: a relevance score that is wrong or out of bounds is found") {
 }
 
 TEST_CASE("oracle: a wrong list of the observers of an entity is found") {
-    CHECK_FALSE(compare_inverse(id(1), {some_entity, another}, {another, some_entity}));
-    CHECK(compare_inverse(id(1), {some_entity, another}, {another}));
-    CHECK(compare_inverse(id(1), {some_entity}, {another, some_entity}));
-    CHECK(compare_inverse(id(1), {some_entity}, {some_entity, some_entity}));
+    CHECK_FALSE(compare_inverse(id(1), {some_observer, another_observer},
+                                {another_observer, some_observer}));
+    CHECK(compare_inverse(id(1), {some_observer, another_observer}, {another_observer}));
+    CHECK(compare_inverse(id(1), {some_observer}, {another_observer, some_observer}));
+    CHECK(compare_inverse(id(1), {some_observer}, {some_observer, some_observer}));
 }
 
 TEST_CASE("oracle: a violation of range or margin is found, except for hidden entities") {
     Rules rules = plain_world({}).rules;
     check::ObserverView observer;
-    observer.id = some_entity;
+    observer.id = some_observer;
     observer.positions[0] = {{50, 50, 0}};
     check::EntityView unit;
     unit.id = id(1);
     unit.is_unit = unit.has_position = true;
     Promise promise;
     promise.set_rules(rules);
-    const auto check_at = [&](float x, bool replicated, bool is_hidden = false) {
+    const auto check_at = [&](float x, bool is_relevant, bool is_hidden = false) {
         unit.position = {x, 50, 0};
-        return promise.check({observer, unit, is_hidden, replicated}, {true}).check;
+        return promise.check({observer, unit, is_hidden, is_relevant}, {true}).check;
     };
     CHECK(check_at(90, false).empty());  // in the margin without having been inside
     CHECK(check_at(80, true).empty());

@@ -32,13 +32,13 @@ std::string name_of(ObserverId observer) {
 // -- sets ---------------------------------------------------------------------------------------
 
 Difference compare_sets(ObserverId observer, const std::vector<EntityId>& expected,
-                        std::vector<EntityId> replicated) {
-    std::sort(replicated.begin(), replicated.end());
-    if (replicated == expected) return nothing();
+                        std::vector<EntityId> reported) {
+    std::sort(reported.begin(), reported.end());
+    if (reported == expected) return nothing();
     std::vector<EntityId> wrong;
-    std::set_symmetric_difference(replicated.begin(), replicated.end(), expected.begin(),
+    std::set_symmetric_difference(reported.begin(), reported.end(), expected.begin(),
                                   expected.end(), std::back_inserter(wrong));
-    const bool is_extra = std::binary_search(replicated.begin(), replicated.end(), wrong[0]);
+    const bool is_extra = std::binary_search(reported.begin(), reported.end(), wrong[0]);
     const bool is_expected = std::binary_search(expected.begin(), expected.end(), wrong[0]);
     const char* what = is_extra ? "unexpected: " : "missing: ";
     if (is_extra && is_expected) what = "listed twice: ";
@@ -138,9 +138,9 @@ Difference compare_reason(const InterestEvent& event, const EventFacts& facts) {
 
 Difference compare_counts(std::span<const EntityCount> counts,
                           std::span<const ObserverEdge> edges) {
-    std::map<EntityId, bool> replicated;
+    std::map<EntityId, bool> reported;
     for (const ObserverEdge& edge : edges) {
-        if (!replicated.emplace(edge.entity, edge.first).second)
+        if (!reported.emplace(edge.entity, edge.first).second)
             return {"counts", "two edges of " + name_of(edge.entity), ObserverId::none,
                     edge.entity};
     }
@@ -150,31 +150,31 @@ Difference compare_counts(std::span<const EntityCount> counts,
                               what + " of " + name_of(count.entity) + ": " +
                                   std::to_string(count.before) + " before, " +
                                   std::to_string(count.now) + " now, reported " +
-                                  std::to_string(count.replicated),
+                                  std::to_string(count.reported),
                               ObserverId::none, count.entity};
         };
-        if (count.replicated != count.now) return complain("observers");
-        const auto edge = replicated.find(count.entity);
+        if (count.reported != count.now) return complain("observers");
+        const auto edge = reported.find(count.entity);
         const bool should = (count.before == 0) != (count.now == 0);
-        if (should != (edge != replicated.end())) return complain(should ? "no edge" : "an edge");
+        if (should != (edge != reported.end())) return complain(should ? "no edge" : "an edge");
         if (should && edge->second != (count.now > 0)) return complain("the wrong edge");
     }
     return nothing();
 }
 
 Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                          std::span<const EntityId> entities, std::span<const float> replicated,
+                          std::span<const EntityId> entities, std::span<const float> reported,
                           bool is_exact) {
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const std::uint32_t index = index_of(entities[i]);
         const check::Verdict verdict = index < verdicts.size() ? verdicts[index] : check::Verdict{};
         const bool is_in_bounds =
-            verdict.relevant ? replicated[i] > 0 && replicated[i] <= 1 : replicated[i] == 0;
+            verdict.relevant ? reported[i] > 0 && reported[i] <= 1 : reported[i] == 0;
         const bool any = !is_exact || verdict.stage == check::TruthStage::stay;
-        const bool is_near = std::fabs(replicated[i] - verdict.score) <= score_tolerance;
+        const bool is_near = std::fabs(reported[i] - verdict.score) <= score_tolerance;
         if (is_in_bounds && (any || is_near)) continue;
         return {"scores",
-                "of " + name_of(entities[i]) + " is " + std::to_string(replicated[i]) +
+                "of " + name_of(entities[i]) + " is " + std::to_string(reported[i]) +
                     ", expected " + std::to_string(verdict.score),
                 observer, entities[i]};
     }
@@ -182,12 +182,12 @@ Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>
 }
 
 Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,
-                           std::vector<ObserverId> replicated) {
+                           std::vector<ObserverId> reported) {
     std::sort(expected.begin(), expected.end());
-    std::sort(replicated.begin(), replicated.end());
-    if (expected == replicated) return nothing();
+    std::sort(reported.begin(), reported.end());
+    if (expected == reported) return nothing();
     std::vector<ObserverId> wrong;
-    std::set_symmetric_difference(replicated.begin(), replicated.end(), expected.begin(),
+    std::set_symmetric_difference(reported.begin(), reported.end(), expected.begin(),
                                   expected.end(), std::back_inserter(wrong));
     return {"inverse", "observers_of " + name_of(entity) + " is wrong about " + name_of(wrong[0]),
             wrong[0], entity};
@@ -255,7 +255,7 @@ Difference Promise::check(const Pair& pair, const std::vector<bool>& is_member) 
         }
         if (is_in) plain.inside.insert(key);
         if (!is_near) plain.inside.erase(key);
-        if (pair.is_hidden || pair.replicated || !is_member[plain.node]) continue;
+        if (pair.is_hidden || pair.is_relevant || !is_member[plain.node]) continue;
         if (is_in)
             return {"range", "within the radius and not relevant: " + name_of(pair.unit.id),
                     observer, pair.unit.id};

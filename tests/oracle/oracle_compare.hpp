@@ -29,9 +29,9 @@ struct Difference {
 std::string name_of(EntityId entity);
 std::string name_of(ObserverId observer);
 
-/// "sets": compares relevant sets. `expected` is ascending, `told` in any order.
+/// "sets": compares relevant sets. `expected` is ascending, `reported` in any order.
 Difference compare_sets(ObserverId observer, const std::vector<EntityId>& expected,
-                        std::vector<EntityId> replicated);
+                        std::vector<EntityId> reported);
 
 /// "events": applies the events of all ticks. The result must equal the relevant sets.
 class EventReplay {
@@ -60,7 +60,7 @@ struct EntityCount {
     EntityId entity;
     std::uint32_t before;  ///< observers in the previous tick
     std::uint32_t now;
-    std::uint32_t replicated;
+    std::uint32_t reported;
 };
 /// The entity gained its first observer or lost its last one.
 struct ObserverEdge {
@@ -70,14 +70,15 @@ struct ObserverEdge {
 /// "counts": edges of despawned entities are ignored.
 Difference compare_counts(std::span<const EntityCount> counts, std::span<const ObserverEdge> edges);
 
-/// "scores": `told[n]` is the score of `entities[n]`. If not exact, only its bounds are checked.
+/// "scores": `reported[n]` is the score of `entities[n]`. If not exact, only its bounds are
+/// checked.
 Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                          std::span<const EntityId> entities, std::span<const float> replicated,
+                          std::span<const EntityId> entities, std::span<const float> reported,
                           bool is_exact = true);
 
 /// "inverse": compares the observers of an entity.
 Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,
-                           std::vector<ObserverId> replicated);
+                           std::vector<ObserverId> reported);
 
 /// "range" and "flicker": guarantees that follow from radii alone. An entity within the enter
 /// radius of a plain distance is relevant unless it is hidden. It then remains relevant up to the
@@ -88,8 +89,8 @@ class Promise {
     struct Pair {
         const check::ObserverView& observer;
         const check::EntityView& unit;
-        bool is_hidden;   ///< by a fixed stage or an override
-        bool replicated;  ///< relevant
+        bool is_hidden;  ///< by a fixed stage or an override
+        bool is_relevant;
     };
     /// Replaces the rules and forgets which entities were inside a radius.
     void set_rules(const Rules& rules);

@@ -22,19 +22,19 @@ enum class Feature : std::uint8_t {
     custom_nodes,  ///< custom nodes, set_node_pair, rescan_node
     shapes,        ///< areas with a shape, and their kernel
     areas,         ///< areas that follow or end, set_areas, single_area
-    look_from,     ///< Viewpoints other than the default
+    viewpoints,    ///< Viewpoints other than the default
     ranges,        ///< ranges of entities and observers
     axes,          ///< xz and xyz
     values,        ///< numbers of entities, and their kernel
     owner_kernel,  ///< KernelType::owner
-    neighborhood,  ///< cells
+    cells,         ///< neighborhoods of cells
     hexagons,
     sight,              ///< line of sight, lookahead, velocities
     more_keys,          ///< extra keys
     modes,              ///< global, explicit only
     level,              ///< set_level
-    min_stay,           ///< minimum_relevance_ticks
-    overrides,          ///< set_position_source
+    minimum_relevance,  ///< minimum_relevance_ticks
+    position_sources,   ///< set_position_source
     dormant,            ///< Refresh::dormant, update
     new_rules,          ///< set_rules
     trials,             ///< try_rules
@@ -50,7 +50,7 @@ enum class Feature : std::uint8_t {
     positions,          ///< position_of
     executors,          ///< set_executor
     needs_entity,       ///< ready_requires_viewpoint
-    no_place_to_stand,  ///< position sources of and to abstract entities
+    abstract_sources,   ///< position sources of and to abstract entities
     moved_steps,        ///< set_rules with steps at other positions of their node
     custom_trials,      ///< try_rules with custom nodes
     chains,             ///< chains of position sources

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t area_keys = 6;
 constexpr std::size_t observers_at_most = 32;
-constexpr unsigned overrides_at_most = 8;
+constexpr unsigned chain_links_max = 8;
 
 /// Runs the tasks on one thread, last to first.
 void run_backwards(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), void* context) {
@@ -74,7 +74,7 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"set_range", 6, &W::set_range, Feature::ranges},
         {"set_group_radius", 12, &W::set_group_radius, Feature::bounds},
         {"set_mode", 4, &W::set_mode, Feature::modes},
-        {"set_position_source", 6, &W::set_position_source, Feature::overrides},
+        {"set_position_source", 6, &W::set_position_source, Feature::position_sources},
         {"set_velocity", 5, &W::set_velocity, Feature::sight},
         {"add_node", 6, &W::add_node, Feature::binding},
         {"remove_node", 6, &W::remove_node, Feature::binding},
@@ -497,12 +497,12 @@ void RandomWorld::set_mode() {
     note("to " + std::to_string(static_cast<int>(unit->mode)));
 }
 
-unsigned RandomWorld::overrides_in_a_row() const {
-    return has(Feature::chains) ? overrides_at_most : 1;
+unsigned RandomWorld::chain_limit() const {
+    return has(Feature::chains) ? chain_links_max : 1;
 }
 
 /// Returns the number of position sources in the chain that starts at a cull group.
-unsigned RandomWorld::overrides_behind(const check::TruthEntity& unit) const {
+unsigned RandomWorld::chain_from(const check::TruthEntity& unit) const {
     const check::TruthEntity* at = &unit;
     unsigned found = 0;
     while (found <= entities_.size()) {
@@ -515,12 +515,12 @@ unsigned RandomWorld::overrides_behind(const check::TruthEntity& unit) const {
 }
 
 /// Returns the length of the longest chain of position sources that ends at a cull group.
-unsigned RandomWorld::overrides_before(EntityId unit) const {
+unsigned RandomWorld::chain_to(EntityId unit) const {
     unsigned longest = 0;
     for (const auto& entity : entities_) {
         const check::TruthEntity* other = alive(entity.stands_at);
         if (other == nullptr || other->root != unit) continue;
-        longest = std::max(longest, 1 + overrides_before(entity.id));
+        longest = std::max(longest, 1 + chain_to(entity.id));
     }
     return longest;
 }
@@ -528,14 +528,14 @@ unsigned RandomWorld::overrides_before(EntityId unit) const {
 /// Returns whether position sources form a cycle, a chain that is too long, or a source without a
 /// position.
 bool RandomWorld::is_circular() const {
-    if (!has(Feature::overrides)) return false;
+    if (!has(Feature::position_sources)) return false;
     return std::any_of(entities_.begin(), entities_.end(), [&](const check::TruthEntity& entity) {
         if (entity.id == EntityId::none) return false;
         const check::TruthEntity* other = alive(entity.stands_at);
-        if (!has(Feature::no_place_to_stand) && other != nullptr &&
+        if (!has(Feature::abstract_sources) && other != nullptr &&
             !(entity.has_position && entities_[index_of(other->root)].has_position))
             return true;
-        return overrides_behind(entity) > overrides_in_a_row();
+        return chain_from(entity) > chain_limit();
     });
 }
 
@@ -546,10 +546,10 @@ void RandomWorld::set_position_source() {
     const EntityId before = unit->stands_at;
     unit->stands_at = random_.chance(0.3F) ? EntityId::none : other->id;
     Status should = Status::ok;
-    if (overrides_behind(*unit) == ~0U) {
+    if (chain_from(*unit) == ~0U) {
         should = Status::would_cycle;
-    } else if (overrides_behind(*unit) + overrides_before(unit->id) > overrides_in_a_row()) {
-        unit->stands_at = before;  // override_limits_test.cpp covers how links are counted
+    } else if (chain_from(*unit) + chain_to(unit->id) > chain_limit()) {
+        unit->stands_at = before;  // position_source_limits_test.cpp covers how links are counted
         return;
     } else if (is_circular()) {
         unit->stands_at = before;
@@ -1077,7 +1077,7 @@ void RandomWorld::bad_call() {
             }
             break;
         case 11:
-            if (!has(Feature::overrides)) return;
+            if (!has(Feature::position_sources)) return;
             must(manager_.set_position_source(e, e), Status::would_cycle,
                  "set_position_source of itself");
             for (const EntityId member : members_of(e))

@@ -58,7 +58,7 @@ class Writer {
 };
 
 Viewpoints Writer::look_from() {
-    if (!has(Feature::look_from) || random_.chance(0.5F)) return Viewpoints::entity_and_points;
+    if (!has(Feature::viewpoints) || random_.chance(0.5F)) return Viewpoints::entity_and_points;
     return Viewpoints{static_cast<std::uint8_t>(1 + random_.below(3))};
 }
 
@@ -165,7 +165,7 @@ Kernel Writer::kernel(bool is_first) {
                                          {weight(Feature::values, 3), &Writer::value},
                                          {weight(Feature::owner_kernel, 2), &Writer::owner},
                                          {weight(Feature::sight, 3), &Writer::sight}}};
-    const std::uint32_t squares = weight(Feature::neighborhood, 3);
+    const std::uint32_t squares = weight(Feature::cells, 3);
     const std::uint32_t hexagons = weight(Feature::hexagons, 3);
     std::uint32_t total = squares + hexagons;
     for (const Choice& choice : choices) total += choice.weight;
@@ -262,7 +262,7 @@ void Writer::set_frame(Rules& rules) {
         rules.observer_range_max = space_.range_max_m;
     }
     if (has(Feature::bounds) && random_.chance(0.6F)) rules.group_radius_max = length(1, 80);
-    if (has(Feature::min_stay) && random_.chance(0.4F))
+    if (has(Feature::minimum_relevance) && random_.chance(0.4F))
         rules.minimum_relevance_ticks = 1 + random_.below(6);
 }
 

@@ -18,7 +18,7 @@ struct RunDef {
     std::uint64_t first_seed = 1;
     std::uint32_t worlds = 1;
     std::uint64_t compared_min = 0;  ///< adds worlds until this number of pairs was compared
-    /// Adds worlds until each operation was done this often, up to twice `worlds`.
+    /// Adds worlds until each operation was done at least this many times, up to twice `worlds`.
     std::uint64_t each_operation_min = 0;
     /// Adds worlds until this number of types of suggested changes flipped a result, up to four
     /// times `worlds`.

@@ -21,7 +21,7 @@ float length(SplitMix& random, const TwinSpace& space, float low, float high) {
     return space.lattice ? std::floor(any) + 1 : any;
 }
 
-/// The Manhattan distance along the active axes: no kernel of the library uses it.
+/// The Manhattan distance along the active axes, which no kernel of the library uses.
 float steps_between(Axes axes, Vec3 a, Vec3 b) {
     const float x = std::fabs(a.x - b.x);
     const float y = axes == Axes::xz ? 0 : std::fabs(a.y - b.y);

@@ -43,12 +43,12 @@ class TwinnedKernel final : public InterestKernel {
 
     const std::string& name() const { return name_; }
     const Twin& twin() const { return twin_; }
-    void test(const KernelQuery& question, std::span<Mask> out,
+    void test(const KernelQuery& query, std::span<Mask> out,
               std::span<Mask> unknown) const noexcept override {
-        kernel_->test(question, out, unknown);
+        kernel_->test(query, out, unknown);
     }
-    std::string describe(const KernelQuery& question, unsigned lane) const override {
-        return kernel_->describe(question, lane);
+    std::string describe(const KernelQuery& query, unsigned lane) const override {
+        return kernel_->describe(query, lane);
     }
     bool answers_unknown() const noexcept override { return kernel_->answers_unknown(); }
     DependsOn depends_on() const noexcept override { return kernel_->depends_on(); }

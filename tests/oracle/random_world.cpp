@@ -342,13 +342,13 @@ bool RandomWorld::begin_trial() {
                     [](const NodeDef& node) { return node.custom != nullptr; });
     if (has_own_nodes && !has(Feature::custom_trials)) return false;
     if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.2F)) return false;
-    replicated_before_.clear();
+    relevant_before_.clear();
     stays_at_.clear();
     for (const auto& observer : observers_) {
         std::vector<EntityId> set;
         manager_.relevant(observer.id, set);
         const auto number = static_cast<std::uint32_t>(observer.id);
-        replicated_before_[number].insert(set.begin(), set.end());
+        relevant_before_[number].insert(set.begin(), set.end());
         for (const EntityId entity : kept_by_time(oracle_.verdicts(observer.id)))
             stays_at_[number].insert(entity);
     }

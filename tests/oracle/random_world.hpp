@@ -110,8 +110,8 @@ class RandomWorld {
   private:
     struct Operation;
     static const std::vector<Operation>& all_operations();
-    struct ReceivedByObserver;
-    struct Replicated;
+    struct ObserverResults;
+    struct QueryResults;
     bool has(Feature feature) const { return def_.space.features.has(feature); }
 
     // -- state
@@ -190,9 +190,9 @@ class RandomWorld {
     void rehang_children(const check::TruthEntity& member);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
-    unsigned overrides_in_a_row() const;
-    unsigned overrides_behind(const check::TruthEntity& unit) const;
-    unsigned overrides_before(EntityId unit) const;
+    unsigned chain_limit() const;
+    unsigned chain_from(const check::TruthEntity& unit) const;
+    unsigned chain_to(EntityId unit) const;
     void query_again(EntityId entity);
     void query_again(ObserverId observer);
     void put_area(check::TruthObserver& observer, std::uint32_t key, const Area& area);
@@ -224,22 +224,22 @@ class RandomWorld {
     void note_nodes(const check::TruthEntity& entity);
     static std::string text_of(Vec3 position);
     static std::string text_of(const Area& area);
-    void query(Replicated& replicated);
-    void injected_fault(Replicated& replicated);
-    bool faulty_observer(ReceivedByObserver& replicated);
+    void query(QueryResults& results);
+    void injected_fault(QueryResults& results);
+    bool faulty_observer(ObserverResults& results);
     bool has_moved(EntityId entity) const;
     bool is_hidden_by_root(const check::TruthObserver& observer, EntityId root) const;
     bool is_hidden(const check::TruthObserver& observer, const check::TruthEntity& unit) const;
-    void check_events(const Replicated& replicated, std::vector<Difference>& wrong);
-    void check_sets(const Replicated& replicated, std::vector<Difference>& wrong);
-    void check_changed(const Replicated& replicated, std::vector<Difference>& wrong);
-    void check_counts(const Replicated& replicated, std::vector<Difference>& wrong);
-    void check_inverse(const Replicated& replicated, std::vector<Difference>& wrong);
-    void check_promises(const Replicated& replicated, std::vector<Difference>& wrong);
-    void check_positions(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_events(const QueryResults& results, std::vector<Difference>& wrong);
+    void check_sets(const QueryResults& results, std::vector<Difference>& wrong);
+    void check_changed(const QueryResults& results, std::vector<Difference>& wrong);
+    void check_counts(const QueryResults& results, std::vector<Difference>& wrong);
+    void check_inverse(const QueryResults& results, std::vector<Difference>& wrong);
+    void check_promises(const QueryResults& results, std::vector<Difference>& wrong);
+    void check_positions(const QueryResults& results, std::vector<Difference>& wrong);
     void check_covering(std::vector<Difference>& wrong);
     void check_settings(std::vector<Difference>& wrong);
-    void check_trial(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_trial(const QueryResults& results, std::vector<Difference>& wrong);
     void check_one_explanation(std::vector<Difference>& wrong);
     std::string report(const Difference& difference);
     const check::Verdict& verdict(ObserverId observer, EntityId entity);
@@ -264,7 +264,7 @@ class RandomWorld {
     std::map<EntityId, Vec3> stood_;      ///< positions in the previous tick, by cull group
     std::vector<std::uint32_t> counted_;  ///< observers in the previous tick, by entity index
     std::vector<EntityId> counted_clients_;
-    std::map<std::uint32_t, std::set<EntityId>> replicated_before_;  ///< for trials
+    std::map<std::uint32_t, std::set<EntityId>> relevant_before_;  ///< for trials
     std::map<std::uint32_t, std::set<EntityId>> stays_at_;
     RuleTrial trial_;
     bool in_trial_ = false;

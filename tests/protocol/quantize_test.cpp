@@ -60,7 +60,7 @@ std::size_t travel(const FieldDef& field, const Words& words, Words& out) {
 }  // namespace
 
 TEST_CASE("wire: a float with a range hint is exact and takes 25 bits for typical values") {
-    const ThingsSchema is;
+    const ThingsSchema setup;
     SplitMix random(5);
     double bits = 0;
     constexpr int rounds = 20'000;
@@ -68,8 +68,8 @@ TEST_CASE("wire: a float with a range hint is exact and takes 25 bits for typica
         Things things;
         things.speed = random.between(0, 1000);
         Words words{}, back{};
-        quantize(is.field(0), reinterpret_cast<const std::byte*>(&things), words.data());
-        bits += static_cast<double>(travel(is.field(0), words, back));
+        quantize(setup.field(0), reinterpret_cast<const std::byte*>(&things), words.data());
+        bits += static_cast<double>(travel(setup.field(0), words, back));
         CHECK(std::bit_cast<float>(back[0]) == things.speed);
     }
     CHECK(bits / rounds < 25.1);
@@ -88,17 +88,17 @@ TEST_CASE("wire: a float with a range hint is exact and takes 25 bits for typica
         for (std::size_t f = 0; f < 2; ++f) {
             Things things{value, value, {}, {}};
             Words words{}, back{};
-            quantize(is.field(f), reinterpret_cast<const std::byte*>(&things), words.data());
-            travel(is.field(f), words, back);
+            quantize(setup.field(f), reinterpret_cast<const std::byte*>(&things), words.data());
+            travel(setup.field(f), words, back);
             CHECK(back[0] == std::bit_cast<std::uint32_t>(value));
         }
     }
     Things nan{std::numeric_limits<float>::quiet_NaN(), 0, {}, {}};
-    CHECK(quantize(is.field(0), reinterpret_cast<const std::byte*>(&nan)) == 0x7fc00000U);
+    CHECK(quantize(setup.field(0), reinterpret_cast<const std::byte*>(&nan)) == 0x7fc00000U);
 }
 
 TEST_CASE("wire: a rotation is within 0.28 degrees, and an invalid one is the identity") {
-    const ThingsSchema is;
+    const ThingsSchema setup;
     SplitMix random(6);
     double worst = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -112,8 +112,8 @@ TEST_CASE("wire: a rotation is within 0.28 degrees, and an invalid one is the id
             r = {part(), part(), part(), part()};
         }
         Words words{}, back{};
-        quantize(is.field(2), reinterpret_cast<const std::byte*>(&things), words.data());
-        CHECK(travel(is.field(2), words, back) == 32);
+        quantize(setup.field(2), reinterpret_cast<const std::byte*>(&things), words.data());
+        CHECK(travel(setup.field(2), words, back) == 32);
         const Rotation out = unpack_rotation(back[0]);
         const double length = std::sqrt(double{r.x} * r.x + double{r.y} * r.y + double{r.z} * r.z +
                                         double{r.w} * r.w);
@@ -127,14 +127,14 @@ TEST_CASE("wire: a rotation is within 0.28 degrees, and an invalid one is the id
     for (const Rotation& exact :
          {Rotation{0, 0, 0, 1}, Rotation{0, 1, 0, 0}, Rotation{1, 0, 0, 0}}) {
         Things things{0, 0, exact, {}};
-        CHECK(unpack_rotation(quantize(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
-              exact);
+        CHECK(unpack_rotation(
+                  quantize(setup.field(2), reinterpret_cast<const std::byte*>(&things))) == exact);
     }
     const float nan = std::numeric_limits<float>::quiet_NaN();
     for (const Rotation& none : {Rotation{0, 0, 0, 0}, Rotation{nan, 0, 0, 1}}) {
         Things things{0, 0, none, {}};
-        CHECK(unpack_rotation(quantize(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
-              Rotation{});
+        CHECK(unpack_rotation(quantize(setup.field(2),
+                                       reinterpret_cast<const std::byte*>(&things))) == Rotation{});
     }
     for (int i = 0; i < 20'000; ++i) {  // any received value decodes to a rotation
         const Rotation out = unpack_rotation(static_cast<std::uint32_t>(random.next()));
@@ -144,12 +144,12 @@ TEST_CASE("wire: a rotation is within 0.28 degrees, and an invalid one is the id
 }
 
 TEST_CASE("wire: a text ends before its first zero and has a single encoding") {
-    const ThingsSchema is;
+    const ThingsSchema setup;
     const auto words_of = [&](const char* text, std::size_t size) {
         Things things;
         std::memcpy(things.name, text, size);
         Words words{};
-        quantize(is.field(3), reinterpret_cast<const std::byte*>(&things), words.data());
+        quantize(setup.field(3), reinterpret_cast<const std::byte*>(&things), words.data());
         return words;
     };
     CHECK(words_of("ab\0cd", 5) == words_of("ab", 2));
@@ -157,7 +157,7 @@ TEST_CASE("wire: a text ends before its first zero and has a single encoding") {
     for (const std::size_t size : {0U, 1U, 4U, 9U, 10U}) {
         const Words words = words_of("\xff\x80zABCDEFG", size);
         Words back{};
-        CHECK(travel(is.field(3), words, back) == 5 + 8 * size);
+        CHECK(travel(setup.field(3), words, back) == 5 + 8 * size);
         CHECK(back == words);
     }
     const auto is_refused = [&](std::uint64_t bits) {
@@ -166,7 +166,7 @@ TEST_CASE("wire: a text ends before its first zero and has a single encoding") {
         writer.bits(bits, 64);
         BitReader reader(bytes);
         Words back{};
-        read_words(is.field(3), reader, back.data());
+        read_words(setup.field(3), reader, back.data());
         return !reader.ok();
     };
     CHECK(is_refused(11));             // longer than the field

@@ -106,16 +106,16 @@ TEST_CASE("rpc: unacknowledged ordered calls are bounded, as numbers have eight 
     Pair pair;
     std::uint32_t next = 1, expected = 1;
     SplitMix random(3);
-    std::vector<std::pair<std::uint32_t, bool>> under_way;
+    std::vector<std::pair<std::uint32_t, bool>> in_flight;
     for (int round = 0; round < 2'000; ++round) {
         while (pair.out.size() < 200) pair.add(pair.schema.news[2], next++);
         const bool arrives = random.chance(0.5F);
         for (const std::uint32_t number : pair.packet(arrives)) CHECK(number == expected++);
         CHECK(pair.written <= limits::rpc_window);
-        under_way.emplace_back(pair.sequence, arrives);
-        if (under_way.size() < 4) continue;
-        pair.out.resolve(under_way.front().first, under_way.front().second);
-        under_way.erase(under_way.begin());
+        in_flight.emplace_back(pair.sequence, arrives);
+        if (in_flight.size() < 4) continue;
+        pair.out.resolve(in_flight.front().first, in_flight.front().second);
+        in_flight.erase(in_flight.begin());
     }
     CHECK(expected > 5'000);
 }

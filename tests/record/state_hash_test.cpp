@@ -18,8 +18,8 @@ struct Note {
 class SameForAll final : public ComponentAudience {
   public:
     void decide(ObserverId, std::span<const EntityId>,
-                std::span<std::uint8_t> replicated) const override {
-        for (auto& one : replicated) one = is_replicated ? 1 : 0;
+                std::span<std::uint8_t> result) const override {
+        for (auto& one : result) one = is_replicated ? 1 : 0;
     }
     bool is_replicated = true;
 };
@@ -46,9 +46,9 @@ struct NoteSchema {
 
 /// Returns the state hash of a stage after everything has settled.
 template <class Edit>
-std::uint64_t hash_after(NoteSchema& is, Edit&& edit) {
-    Stage stage(is.schema, 1, is.def);
-    const EntityId paper = stage.spawn(is.paper);
+std::uint64_t hash_after(NoteSchema& setup, Edit&& edit) {
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId paper = stage.spawn(setup.paper);
     CHECK(stage.visibility().allow(stage.observers[0], paper, true) == Status::ok);
     stage.step(10);
     edit(stage, paper);
@@ -59,11 +59,12 @@ std::uint64_t hash_after(NoteSchema& is, Edit&& edit) {
 }  // namespace
 
 TEST_CASE("record: the state hash covers all bytes of texts, rotations and references") {
-    NoteSchema is;
-    is.audience.is_replicated = false;  // keeps the ghost tables equal
+    NoteSchema setup;
+    setup.audience.is_replicated = false;  // keeps the ghost tables equal
     const auto with = [&](auto&& edit) {
-        return hash_after(
-            is, [&](Stage& stage, EntityId paper) { edit(*stage.world().edit(paper, is.note)); });
+        return hash_after(setup, [&](Stage& stage, EntityId paper) {
+            edit(*stage.world().edit(paper, setup.note));
+        });
     };
     const std::uint64_t same = with([](Note&) {});
     CHECK(same == with([](Note&) {}));

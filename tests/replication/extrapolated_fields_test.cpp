@@ -60,7 +60,7 @@ std::uint64_t count_wrong(const Session& session, const Client& client, const Wo
     return wrong;
 }
 
-std::uint64_t updates_under_way(const Session& session) {
+std::uint64_t updates_in_flight(const Session& session) {
     std::uint64_t items = 0;
     if (session.ghosts.packets().size() > 0)
         session.ghosts.packets().for_each_sent(session.ghosts.packets().newest(),
@@ -141,7 +141,7 @@ TEST_CASE("dead reckoning: linear motion is exact in every tick and rarely sent"
     Stage stage(schema.schema, 1);
     const EntityId thing = stage.spawn(schema.kind);
     REQUIRE(stage.visibility().allow(stage.observers[0], thing, true) == Status::ok);
-    std::uint64_t replicated = 0, ticks = 0, compared = 0;
+    std::uint64_t updates = 0, ticks = 0, compared = 0;
     const auto fly = [&](float dx, float dy, int count, bool counts) {
         for (int i = 0; i < count; ++i) {
             Flight* flight = stage.world().edit(thing, schema.flight);
@@ -150,24 +150,24 @@ TEST_CASE("dead reckoning: linear motion is exact in every tick and rarely sent"
             stage.step();
             const Session& session = *internal(*stage.server).sessions.find(stage.observers[0]);
             REQUIRE(count_wrong(session, stage.client(), stage.world(), true, compared) == 0);
-            replicated += counts ? updates_under_way(session) : 0;
+            updates += counts ? updates_in_flight(session) : 0;
             ticks += counts ? 1 : 0;
         }
     };
     fly(0, 0, 5, false);
     fly(0.137F, -0.211F, 20, false);
     fly(0.137F, -0.211F, 200, true);
-    CHECK(replicated * 3 < ticks);  // the speed is not a whole number of steps
-    replicated = 0;
+    CHECK(updates * 3 < ticks);  // the speed is not a whole number of steps
+    updates = 0;
     fly(-0.5F, 0.3F, 8, false);  // a sudden change of direction
     fly(-0.5F, 0.3F, 100, true);
-    CHECK(replicated < 20);
-    replicated = 0;
+    CHECK(updates < 20);
+    updates = 0;
     fly(0, 0, 8, true);
-    CHECK(replicated == 1);  // one update, which also ends the motion
-    replicated = 0;
+    CHECK(updates == 1);  // one update, which also ends the motion
+    updates = 0;
     fly(0, 0, 50, true);
-    CHECK(replicated == 0);  // idle: no more updates
+    CHECK(updates == 0);  // idle: no more updates
     CHECK(compared > 700);
 }
 

@@ -27,7 +27,7 @@ constexpr std::size_t field_count = 3;
 
 using Values = std::array<Tick, field_count>;
 
-struct Replicated {
+struct PacketItem {
     LocalId slot;
     SentAs as;
     std::uint32_t entity;
@@ -37,8 +37,8 @@ struct Replicated {
 struct Packet {
     std::uint32_t sequence;
     Tick tick;
-    std::vector<Replicated> replicated;
-    std::map<LocalId, std::uint32_t> names;  ///< entities that values reference
+    std::vector<PacketItem> items;
+    std::map<LocalId, std::uint32_t> references;  ///< entities that values reference
 };
 
 /// What arrived at the observer for one local id.
@@ -48,13 +48,13 @@ struct Copy {
     Values values{};
 };
 
-class Line {
+class LossyLink {
   public:
-    explicit Line(std::uint64_t seed)
+    explicit LossyLink(std::uint64_t seed)
         : random_(seed),
           loss_(random_.below(3) == 0 ? 0 : random_.between(0.05F, 0.5F)),
           has_sections_(random_.below(2) == 0),
-          has_turns_(!has_sections_ && random_.below(2) == 0),
+          is_staged_(!has_sections_ && random_.below(2) == 0),
           is_tight_(random_.below(2) == 0),
           values_(entities, Values{1, 1, 1}) {
         ghosts_.reports().keep(true);
@@ -77,17 +77,17 @@ class Line {
         }
     }
     std::uint64_t lost = 0, sectioned = 0, kept = 0, resumed = 0, compared = 0, aged = 0;
-    std::uint64_t outstanding = 0, named = 0, reported = 0;
+    std::uint64_t outstanding = 0, referenced = 0, reported = 0;
 
   private:
     static EntityId id(std::uint32_t entity) { return make_entity_id(entity, 1); }
 
     void tick(bool is_busy, float loss) {
         receive(loss);
-        if (is_busy) come_and_go();
+        if (is_busy) enter_and_leave();
         ghosts_.begin_tick(now_);
         ghosts_.drop_retained(now_, 0, [](LocalId) {});
-        if (has_turns_) take_turns(is_busy);
+        if (is_staged_) stage_fields(is_busy);
         Bitset changed(128);
         for (std::uint32_t e = 0; is_busy && e < entities; ++e) {
             if (random_.below(5) != 0) continue;
@@ -108,12 +108,12 @@ class Line {
         const auto always = [](LocalId) { return true; };
         ghosts_.gather(changed, changed, now_, covered, always, always);
         compare();
-        if (!has_sections_ && !has_turns_) compare_ages();
+        if (!has_sections_ && !is_staged_) compare_ages();
         send(changed, covered, before);
         if (random_.below(2) == 0) ghosts_.end_tick();
     }
 
-    void come_and_go() {
+    void enter_and_leave() {
         for (std::uint32_t e = 0; e < entities; ++e) {
             if (random_.below(60) != 0) continue;
             if (relevant_.erase(e) != 0) {
@@ -135,7 +135,7 @@ class Line {
     }
 
     /// Not all changes may fit. The remainder waits for the delivery status of the sent part.
-    void take_turns(bool is_busy) {
+    void stage_fields(bool is_busy) {
         for (const std::uint32_t e : relevant_) {
             const LocalId slot = ghosts_.slots().find(id(e));
             if (ghosts_.sends().is_blocked(slot)) continue;
@@ -176,53 +176,52 @@ class Line {
         for (const auto& [slot, as] : items) {
             if (is_tight_ && random_.below(3) == 0) continue;
             const Tick since = as == SentAs::enter ? 0 : ghosts_.sends().baseline(slot);
-            Replicated replicated{slot, as, ghosts_.slots().entity_index(slot), {}};
+            PacketItem item{slot, as, ghosts_.slots().entity_index(slot), {}};
             for (std::size_t f = 0; f < field_count; ++f) {
-                const Tick value = values_[replicated.entity][f];
+                const Tick value = values_[item.entity][f];
                 const bool is_new =
                     value > since || (ghosts_.audience().gained(slot) >> f & 1U) != 0;
-                replicated.values[f] =
+                item.values[f] =
                     is_new && (ghosts_.audience().allowed(slot) >> f & 1U) != 0 ? value : 0;
             }
             ghosts_.sent(record, slot, as);
-            packet.replicated.push_back(replicated);
-            if (random_.below(8) == 0) name(packet);
+            packet.items.push_back(item);
+            if (random_.below(8) == 0) add_reference(packet);
         }
         if (!covered.empty() && !gives_up) {
             ghosts_.sent_sections(record);
             for (const LocalId slot : sections) {
-                Replicated replicated{
-                    slot, SentAs::update, ghosts_.slots().entity_index(slot), {}, true};
+                PacketItem item{slot, SentAs::update, ghosts_.slots().entity_index(slot), {}, true};
                 for (std::size_t f = 0; f < field_count; ++f) {
-                    const Tick value = values_[replicated.entity][f];
-                    replicated.values[f] = value == now_ ? value : 0;
+                    const Tick value = values_[item.entity][f];
+                    item.values[f] = value == now_ ? value : 0;
                 }
-                packet.replicated.push_back(replicated);
+                packet.items.push_back(item);
             }
             sectioned += sections.size();
         }
-        under_way_.push_back(packet);
+        in_flight_.push_back(packet);
     }
 
     /// Adds a reference to a relevant entity, which may not have entered yet.
-    void name(Packet& packet) {
+    void add_reference(Packet& packet) {
         if (relevant_.empty()) return;
         auto it = relevant_.begin();
         std::advance(it, random_.below(static_cast<std::uint32_t>(relevant_.size())));
         const LocalId slot = ghosts_.slots().find(id(*it));
         ghosts_.reference_sent(slot);
-        packet.names[slot] = *it;
-        named += ghosts_.slots().needs_enter(slot) ? 1 : 0;
+        packet.references[slot] = *it;
+        referenced += ghosts_.slots().needs_enter(slot) ? 1 : 0;
     }
 
     void receive(float loss) {
-        while (!under_way_.empty() &&
-               (random_.below(2) == 0 || under_way_.front().tick + round_trip_ticks_max <= now_)) {
-            const Packet packet = under_way_.front();
-            under_way_.pop_front();
+        while (!in_flight_.empty() &&
+               (random_.below(2) == 0 || in_flight_.front().tick + round_trip_ticks_max <= now_)) {
+            const Packet packet = in_flight_.front();
+            in_flight_.pop_front();
             const bool arrives = !random_.chance(loss);
             if (arrives) apply(packet);
-            lost += arrives ? 0 : packet.replicated.size();
+            lost += arrives ? 0 : packet.items.size();
             const PacketRecord* record = ghosts_.packets().oldest_with_sections(packet.sequence);
             if (record != nullptr && !arrives) {
                 ghosts_.lost_sections(*record, [&](LocalId slot) {
@@ -246,33 +245,30 @@ class Line {
     }
 
     void apply(const Packet& packet) {
-        for (const Replicated& replicated : packet.replicated) {
-            if (replicated.as == SentAs::leave) {
-                copies_.erase(replicated.slot);
-                names_.erase(replicated.slot);
+        for (const PacketItem& item : packet.items) {
+            if (item.as == SentAs::leave) {
+                copies_.erase(item.slot);
+                references_.erase(item.slot);
             }
             // A ghost that enters under a referenced id must be the referenced entity.
-            if (replicated.as == SentAs::enter && names_.contains(replicated.slot))
-                REQUIRE(names_[replicated.slot] == replicated.entity);
+            if (item.as == SentAs::enter && references_.contains(item.slot))
+                REQUIRE(references_[item.slot] == item.entity);
         }
-        for (const auto& [slot, entity] : packet.names) names_[slot] = entity;
-        for (const Replicated& replicated : packet.replicated) {
-            if (replicated.as == SentAs::leave) continue;
-            Copy& copy = copies_[replicated.slot];
-            if (replicated.as == SentAs::enter || copy.entity == replicated.entity)
-                std::erase_if(changes_[replicated.entity],
-                              [&](Tick t) { return t <= packet.tick; });
-            switch (replicated.as) {
+        for (const auto& [slot, entity] : packet.references) references_[slot] = entity;
+        for (const PacketItem& item : packet.items) {
+            if (item.as == SentAs::leave) continue;
+            Copy& copy = copies_[item.slot];
+            if (item.as == SentAs::enter || copy.entity == item.entity)
+                std::erase_if(changes_[item.entity], [&](Tick t) { return t <= packet.tick; });
+            switch (item.as) {
                 case SentAs::enter:
-                    copy = {replicated.entity, true, replicated.values};
+                    copy = {item.entity, true, item.values};
                     break;
                 case SentAs::update:
-                    if (copy.entity != replicated.entity ||
-                        (replicated.is_section && !copy.is_held))
-                        break;
+                    if (copy.entity != item.entity || (item.is_section && !copy.is_held)) break;
                     copy.is_held = true;  // a retained ghost resumes
                     for (std::size_t f = 0; f < field_count; ++f)
-                        if (replicated.values[f] != 0) copy.values[f] = replicated.values[f];
+                        if (item.values[f] != 0) copy.values[f] = item.values[f];
                     break;
                 case SentAs::keep:
                     copy.is_held = false;
@@ -306,10 +302,10 @@ class Line {
 
     /// Whether a packet that retains the ghost is in flight.
     bool is_parting(LocalId slot) const {
-        return std::any_of(under_way_.begin(), under_way_.end(), [&](const Packet& packet) {
-            return std::any_of(packet.replicated.begin(), packet.replicated.end(),
-                               [&](const Replicated& replicated) {
-                                   return replicated.slot == slot && replicated.as == SentAs::keep;
+        return std::any_of(in_flight_.begin(), in_flight_.end(), [&](const Packet& packet) {
+            return std::any_of(packet.items.begin(), packet.items.end(),
+                               [&](const PacketItem& item) {
+                                   return item.slot == slot && item.as == SentAs::keep;
                                });
         });
     }
@@ -318,9 +314,8 @@ class Line {
     /// flight.
     void compare_ages() {
         std::map<std::uint32_t, Tick> newest;  // packet in flight, by entity
-        for (const Packet& packet : under_way_) {
-            for (const Replicated& replicated : packet.replicated)
-                newest[replicated.entity] = packet.tick;
+        for (const Packet& packet : in_flight_) {
+            for (const PacketItem& item : packet.items) newest[item.entity] = packet.tick;
         }
         for (const std::uint32_t e : relevant_) {
             const std::vector<Tick>& changes = changes_[e];
@@ -337,7 +332,7 @@ class Line {
     SplitMix random_;
     float loss_;
     bool has_sections_;
-    bool has_turns_;
+    bool is_staged_;
     bool is_tight_;
     GhostTable ghosts_;
     Tick now_ = 1;
@@ -345,30 +340,30 @@ class Line {
     std::vector<Values> values_;                          ///< by entity
     std::map<std::uint32_t, std::vector<Tick>> changes_;  ///< changes that may not have arrived
     std::set<std::uint32_t> relevant_;
-    std::deque<Packet> under_way_;
+    std::deque<Packet> in_flight_;
     std::map<LocalId, Copy> copies_;
-    std::map<LocalId, std::uint32_t> names_;  ///< received references
+    std::map<LocalId, std::uint32_t> references_;  ///< received references
 };
 
 }  // namespace
 
 TEST_CASE("replication: the ghost table matches what the observer received (O29 N29)") {
     std::uint64_t lost = 0, sectioned = 0, kept = 0, resumed = 0, compared = 0, aged = 0;
-    std::uint64_t outstanding = 0, named = 0, reported = 0;
+    std::uint64_t outstanding = 0, referenced = 0, reported = 0;
     constexpr std::uint64_t seeds = unless_sanitized<std::uint64_t>(100, 25);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         CAPTURE(seed);
-        Line line(seed);
-        line.run(400);
-        lost += line.lost;
-        sectioned += line.sectioned;
-        kept += line.kept;
-        resumed += line.resumed;
-        compared += line.compared;
-        aged += line.aged;
-        outstanding += line.outstanding;
-        named += line.named;
-        reported += line.reported;
+        LossyLink link(seed);
+        link.run(400);
+        lost += link.lost;
+        sectioned += link.sectioned;
+        kept += link.kept;
+        resumed += link.resumed;
+        compared += link.compared;
+        aged += link.aged;
+        outstanding += link.outstanding;
+        referenced += link.referenced;
+        reported += link.reported;
     }
     CHECK(lost > seeds * 200);
     CHECK(sectioned > seeds * 20);
@@ -377,7 +372,7 @@ TEST_CASE("replication: the ghost table matches what the observer received (O29 
     CHECK(compared > seeds * 10'000);
     CHECK(aged > seeds * 200);
     CHECK(outstanding > seeds * 50);
-    CHECK(named > seeds * 10);
+    CHECK(referenced > seeds * 10);
     CHECK(reported > seeds * 100);
 }
 

@@ -37,7 +37,7 @@ class SlotWorld {
         for (std::uint32_t i = 0; i < entity_count && changes; ++i) toggle(i);
         for (std::uint32_t packets = random_.below(4); packets > 0; --packets) send();
         ghosts.end_tick();
-        most_slots = std::max(most_slots, ghosts.slots().succession().superseded_count());
+        most_superseded = std::max(most_superseded, ghosts.slots().succession().superseded_count());
         REQUIRE(ghosts.is_sound());
     }
     void settle() {
@@ -52,9 +52,9 @@ class SlotWorld {
 
     GhostTable ghosts;
     std::set<EntityId> relevant;
-    std::uint64_t repeated = 0;    ///< leaves that another packet in flight already carries
-    std::uint32_t most_slots = 0;  ///< superseded at the same time
-    std::uint64_t returned = 0;    ///< packets with the leave and the enter of one entity
+    std::uint64_t repeated = 0;  ///< superseded leaves that were added to a packet with an enter
+    std::uint32_t most_superseded = 0;  ///< superseded at the same time
+    std::uint64_t returned = 0;         ///< packets with the leave and the enter of one entity
 
   private:
     struct Packet {
@@ -87,10 +87,10 @@ class SlotWorld {
                 continue;
             packet.enters[slot] = ghosts.slots().entity(slot);
             ghosts.slots().for_each_superseded(slot, [&](LocalId older) {
-                const bool is_new = std::find(packet.leaves.begin(), packet.leaves.end(), older) ==
-                                    packet.leaves.end();
-                if (is_new) packet.leaves.push_back(older);
-                repeated += is_new ? 1 : 0;
+                const bool is_missing = std::find(packet.leaves.begin(), packet.leaves.end(),
+                                                  older) == packet.leaves.end();
+                if (is_missing) packet.leaves.push_back(older);
+                repeated += is_missing ? 1 : 0;
             });
         }
         PacketRecord& record = ghosts.begin_packet(packet.sequence, now_);
@@ -149,7 +149,7 @@ TEST_CASE("ghost slots: a client never holds two ghosts of one entity under pack
         CHECK(held.size() == world.relevant.size());
         repeated += world.repeated;
         returned += world.returned;
-        most = std::max(most, world.most_slots);
+        most = std::max(most, world.most_superseded);
     }
     CHECK(repeated > 1'000);
     CHECK(returned > 1'000);

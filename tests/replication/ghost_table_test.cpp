@@ -227,19 +227,19 @@ TEST_CASE("replication: the wait times of ghosts match a model under loss (O21)"
         Tick tick;
         std::vector<LocalId> slots;
     };
-    std::vector<Packet> under_way;
+    std::vector<Packet> in_flight;
     std::uint32_t sequence = slots + 1;
     std::size_t lost = 0, waited = 0, exact = 0;
     for (Tick now = 10; now < 4'000; ++now) {
-        while (!under_way.empty() &&
-               (random.below(2) == 0 || under_way.front().tick + round_trip_max <= now)) {
-            const Packet& packet = under_way.front();
+        while (!in_flight.empty() &&
+               (random.below(2) == 0 || in_flight.front().tick + round_trip_max <= now)) {
+            const Packet& packet = in_flight.front();
             const bool arrives = random.below(4) != 0;
             ghosts.resolve(packet.sequence, arrives);
             for (const LocalId slot : packet.slots)
                 arrives ? twins[slot].take_data(packet.tick) : twins[slot].lose(now - 1);
             lost += arrives ? 0 : packet.slots.size();
-            under_way.erase(under_way.begin());
+            in_flight.erase(in_flight.begin());
         }
         Bitset changed(128);
         for (std::uint32_t i = 0; i < slots; ++i) {
@@ -277,7 +277,7 @@ TEST_CASE("replication: the wait times of ghosts match a model under loss (O21)"
             twins[i].send(now);
             packet.slots.push_back(i);
         }
-        under_way.push_back(packet);
+        in_flight.push_back(packet);
     }
     CHECK(lost > 1'000);
     CHECK(waited > 1'000);
@@ -287,7 +287,7 @@ TEST_CASE("replication: the wait times of ghosts match a model under loss (O21)"
 namespace {
 
 /// Delivers `count` ghosts to the observer.
-void hold(GhostTable& ghosts, std::uint32_t count) {
+void deliver(GhostTable& ghosts, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i)
         (void)ghosts.enter(make_entity_id(i, 1), id_at<KindId>(0), false, 1);
     PacketRecord& record = ghosts.begin_packet(1, 1);
@@ -309,7 +309,7 @@ Bitset first_bits(std::uint32_t count) {
 /// Sends packets that stay in flight, each with all 450 ghosts or with one of them in turn.
 void send_many(GhostTable& ghosts, std::uint32_t packets, bool each_with_all) {
     constexpr std::uint32_t count = 450;
-    hold(ghosts, count);
+    deliver(ghosts, count);
     const Bitset all = first_bits(count);
     for (std::uint32_t p = 2; p < packets + 2; ++p) {
         Bitset one(count);
@@ -322,8 +322,8 @@ void send_many(GhostTable& ghosts, std::uint32_t packets, bool each_with_all) {
 }
 
 /// Resolves all packets and returns how many packet records were visited.
-std::uint64_t looks_of_all(GhostTable& ghosts, std::uint32_t packets,
-                           bool (*arrives)(std::uint32_t)) {
+std::uint64_t visits_of_all(GhostTable& ghosts, std::uint32_t packets,
+                            bool (*arrives)(std::uint32_t)) {
     for (std::uint32_t p = 2; p < packets + 2; ++p) ghosts.resolve(p, arrives(p));
     return ghosts.sends().packets_looked_at();
 }
@@ -336,7 +336,7 @@ TEST_CASE("replication: a lost ghost waits since the oldest packet in flight wit
     std::size_t waited = 0, old = 0;
     for (int round = 0; round < 200; ++round) {
         GhostTable ghosts;
-        hold(ghosts, slots);
+        deliver(ghosts, slots);
         struct Sent {
             Tick first = 0, last = 0;
         };
@@ -388,17 +388,17 @@ TEST_CASE("replication: resolving a packet visits few packet records, whichever 
     const auto every_other = [](std::uint32_t p) { return p % 2 == 0; };
     GhostTable half;
     send_many(half, packets, true);
-    CHECK(looks_of_all(half, packets, every_other) <= std::uint64_t{2} * words * packets);
+    CHECK(visits_of_all(half, packets, every_other) <= std::uint64_t{2} * words * packets);
     GhostTable all;
     send_many(all, packets, true);
-    CHECK(looks_of_all(all, packets, none) > 0);
+    CHECK(visits_of_all(all, packets, none) > 0);
     // Each packet contains another ghost: announced losses are processed in one pass.
     GhostTable others;
     send_many(others, packets, false);
     std::vector<std::uint32_t> lost(packets);
     std::iota(lost.begin(), lost.end(), 2U);
     others.expect_lost(lost);
-    CHECK(looks_of_all(others, packets, none) <= std::uint64_t{2} * words * packets);
+    CHECK(visits_of_all(others, packets, none) <= std::uint64_t{2} * words * packets);
 }
 
 TEST_CASE("replication: leaves are planned up to the budget, the lowest ids first") {
@@ -411,7 +411,7 @@ TEST_CASE("replication: leaves are planned up to the budget, the lowest ids firs
     FieldStore fields(small.schema);
     EncodeCache cache(fields);
     GhostTable ghosts;
-    hold(ghosts, count);
+    deliver(ghosts, count);
     for (std::uint32_t i = 0; i < count; ++i)
         ghosts.leave(ghosts.slots().find(make_entity_id(i, 1)), Reason::left);
     LastPlan last;

@@ -62,19 +62,19 @@ struct MoreSchema {
 
 /// Returns the number of updates that a client receives of each kind. There are a hundred entities
 /// of each kind. All of them change in every tick, and the budget holds only a few.
-std::array<int, 2> more_updates_of(const MoreSchema& is, int ticks) {
-    ServerDef def = is.def;
+std::array<int, 2> more_updates_of(const MoreSchema& setup, int ticks) {
+    ServerDef def = setup.def;
     def.budget_bytes_per_tick = 160;
-    Stage stage(is.schema, 1, def);
-    const EntityId me = stage.spawn(is.plain, {500, 0, 0});
+    Stage stage(setup.schema, 1, def);
+    const EntityId me = stage.spawn(setup.plain, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     std::vector<EntityId> all;
     for (int i = 0; i < 200; ++i)
-        all.push_back(stage.spawn(i % 2 == 0 ? is.plain : is.other, {510, 0, 0}));
+        all.push_back(stage.spawn(i % 2 == 0 ? setup.plain : setup.other, {510, 0, 0}));
     std::array<int, 2> updates{};
     std::vector<Tick> last(all.size());
     for (int t = 0; t < 100 + ticks; ++t) {
-        for (const EntityId one : all) stage.world().edit(one, is.lamp)->light += 1;
+        for (const EntityId one : all) stage.world().edit(one, setup.lamp)->light += 1;
         stage.step();
         for (std::size_t i = 0; i < all.size(); ++i) {
             const Tick now = stage.client().updated_of(stage.ghost(0, all[i]));
@@ -101,28 +101,28 @@ class MoreFaint final : public InterestKernel {
 /// A kind that is relevant only explicitly and is retained by clients when it leaves.
 struct MoreKept {
     explicit MoreKept(std::uint32_t retention_ticks) {
-        is.schema.edit_kind(is.plain).leave = Retention::freeze;
-        is.schema.edit_kind(is.plain).retention_ticks = retention_ticks;
-        is.def.rules.kinds[0].mode = EntityMode::explicit_only;
+        setup.schema.edit_kind(setup.plain).leave = Retention::freeze;
+        setup.schema.edit_kind(setup.plain).retention_ticks = retention_ticks;
+        setup.def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
-    MoreSchema is;
+    MoreSchema setup;
 };
 
 }  // namespace
 
 TEST_CASE("replication: under a tight budget, leaves are sent before all updates (X2)") {
-    MoreSchema is;
-    is.def.budget_bytes_per_tick = 160;
-    is.def.rules.kinds[1].mode = EntityMode::explicit_only;
-    Stage stage(is.schema, 1, is.def);
+    MoreSchema setup;
+    setup.def.budget_bytes_per_tick = 160;
+    setup.def.rules.kinds[1].mode = EntityMode::explicit_only;
+    Stage stage(setup.schema, 1, setup.def);
     std::vector<EntityId> crowd, leaving;
-    for (int i = 0; i < 300; ++i) crowd.push_back(stage.spawn(is.plain));
+    for (int i = 0; i < 300; ++i) crowd.push_back(stage.spawn(setup.plain));
     for (int i = 0; i < 20; ++i) {
-        leaving.push_back(stage.spawn(is.other));
+        leaving.push_back(stage.spawn(setup.other));
         show(stage, 0, leaving.back());
     }
     const auto step = [&] {
-        for (const EntityId one : crowd) stage.world().edit(one, is.lamp)->light += 1;
+        for (const EntityId one : crowd) stage.world().edit(one, setup.lamp)->light += 1;
         stage.step();
     };
     for (int t = 0; t < 100; ++t) step();
@@ -141,36 +141,36 @@ TEST_CASE("replication: the priority weights of nodes and kinds scale the update
         CHECK(updates[1] < updates[0] * 5);
     };
     {
-        MoreSchema is;
+        MoreSchema setup;
         NodeDef usual = MoreSchema::near(100, "usual");
         usual.members = Members::bound;
         NodeDef urgent = usual;
         urgent.name = "urgent";
         urgent.replication.priority = 4;
-        is.def.rules.nodes = {usual, urgent};
-        is.def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
-        is.def.rules.kinds[1].nodes = {id_at<NodeId>(1)};
-        is_in_proportion(more_updates_of(is, 100));
+        setup.def.rules.nodes = {usual, urgent};
+        setup.def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
+        setup.def.rules.kinds[1].nodes = {id_at<NodeId>(1)};
+        is_in_proportion(more_updates_of(setup, 100));
     }
     {
-        MoreSchema is;
-        is.def.rules.nodes = {MoreSchema::near(100)};
-        is.schema.edit_kind(is.other).priority = 4;
-        is_in_proportion(more_updates_of(is, 100));
+        MoreSchema setup;
+        setup.def.rules.nodes = {MoreSchema::near(100)};
+        setup.schema.edit_kind(setup.other).priority = 4;
+        is_in_proportion(more_updates_of(setup, 100));
     }
 }
 
 TEST_CASE("replication: a very low score still gets a quarter of the update rate (O21)") {
-    MoreSchema is;
+    MoreSchema setup;
     NodeDef faint = MoreSchema::near(100, "faint");
     faint.members = Members::bound;
     NodeDef strong = faint;
     strong.name = "strong";
     faint.steps = {std::make_shared<MoreFaint>()};
-    is.def.rules.nodes = {faint, strong};
-    is.def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
-    is.def.rules.kinds[1].nodes = {id_at<NodeId>(1)};
-    const std::array<int, 2> updates = more_updates_of(is, 150);
+    setup.def.rules.nodes = {faint, strong};
+    setup.def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
+    setup.def.rules.kinds[1].nodes = {id_at<NodeId>(1)};
+    const std::array<int, 2> updates = more_updates_of(setup, 150);
     CHECK(updates[1] > updates[0] * 2);  // the budget is exceeded
     CHECK(updates[1] < updates[0] * 5);
 }
@@ -233,15 +233,15 @@ TEST_CASE("replication: an entity that does not fit beside shared payloads is se
             const auto step = [&] {
                 ++hp;
                 for (const EntityId one : crowd) {
-                    world.server->world().edit(one, world.is.body)->hp = hp;
+                    world.server->world().edit(one, world.setup.body)->hp = hp;
                     const float x = 150 + static_cast<float>(hp % 40);
                     CHECK(world.server->world().move(one, {x, 141, 0}) == Status::ok);
                 }
                 world.step();
             };
             for (int i = 0; i < 6; ++i) step();
-            const EntityId chest = world.spawn(world.is.chest, {170, 141, 0});
-            for (const auto& lot : world.is.lots)
+            const EntityId chest = world.spawn(world.setup.chest, {170, 141, 0});
+            for (const auto& lot : world.setup.lots)
                 for (auto& thing : world.server->world().edit(chest, lot)->things) thing.fill('x');
             int ticks = 0;
             for (; ticks < 20 && world.ghost(0, chest) == GhostId::none; ++ticks) step();
@@ -357,9 +357,9 @@ TEST_CASE("replication: a retained group that fits into one packet resumes in on
 
 TEST_CASE("replication: a ghost that resumes elsewhere is not interpolated on the way") {
     MoreKept kept(2'000);
-    MoreSchema& is = kept.is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId boat = stage.spawn(is.plain, {100, 100, 0});
+    MoreSchema& setup = kept.setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId boat = stage.spawn(setup.plain, {100, 100, 0});
     show(stage, 0, boat);
     stage.step(5);
     show(stage, 0, boat, false);
@@ -385,14 +385,14 @@ TEST_CASE("host view: a value and a reference that change in one tick are both r
         }
         std::vector<std::pair<EntityId, ComponentId>> changes;
     } watching;
-    MoreSchema is;
+    MoreSchema setup;
     const Component<MoreAim> aim =
-        is.schema.component<MoreAim>("aim").reference("at", &MoreAim::at);
-    const KindId archer = is.schema.kind("archer", {is.lamp.id, aim.id});
-    is.def.rules.kinds[1].mode = EntityMode::explicit_only;
-    Stage stage(is.schema, 1, is.def);
+        setup.schema.component<MoreAim>("aim").reference("at", &MoreAim::at);
+    const KindId archer = setup.schema.kind("archer", {setup.lamp.id, aim.id});
+    setup.def.rules.kinds[1].mode = EntityMode::explicit_only;
+    Stage stage(setup.schema, 1, setup.def);
     HostView view = std::move(HostView::create(*stage.server, watching)).value();
-    const EntityId aiming = stage.spawn(archer), target = stage.spawn(is.other);
+    const EntityId aiming = stage.spawn(archer), target = stage.spawn(setup.other);
     stage.world().edit(aiming, aim)->at = target;
     for (int i = 0; i < 2; ++i) {
         stage.step();
@@ -401,11 +401,11 @@ TEST_CASE("host view: a value and a reference that change in one tick are both r
     watching.changes.clear();
     // The referenced entity becomes relevant, so the reference changes, and the lamp changes as
     // well.
-    stage.world().edit(aiming, is.lamp)->light = 5;
+    stage.world().edit(aiming, setup.lamp)->light = 5;
     CHECK(stage.visibility().allow(view.observer(), target, true) == Status::ok);
     stage.step();
     view.update();
-    for (const ComponentId component : {is.lamp.id, aim.id}) {
+    for (const ComponentId component : {setup.lamp.id, aim.id}) {
         CHECK(std::count(watching.changes.begin(), watching.changes.end(),
                          std::pair{aiming, component}) == 1);
     }
@@ -421,14 +421,14 @@ TEST_CASE("replication: an observer that visited many cells receives only its cu
     world.step(10);
     const EntityId me = world.players.begin()->second;
     std::vector<EntityId> crowd;
-    for (int i = 0; i < 30; ++i) crowd.push_back(world.spawn(world.is.walker, {176, 141, 0}));
+    for (int i = 0; i < 30; ++i) crowd.push_back(world.spawn(world.setup.walker, {176, 141, 0}));
     std::uint16_t hp = 0;
     const auto run = [&](int ticks) {
         const std::uint64_t before = world.server->stats().bytes_sent;
         for (int t = 0; t < ticks; ++t) {
             ++hp;
             for (const EntityId one : crowd)
-                world.server->world().edit(one, world.is.body)->hp = hp;
+                world.server->world().edit(one, world.setup.body)->hp = hp;
             world.step();
         }
         return world.server->stats().bytes_sent - before;
@@ -450,15 +450,15 @@ TEST_CASE("replication: an observer that visited many cells receives only its cu
 }
 
 TEST_CASE("replication: the last retention policy applies although the resume was lost") {
-    MoreSchema is;
+    MoreSchema setup;
     NodeDef wide = MoreSchema::near(100, "wide"), close = MoreSchema::near(30, "close");
     wide.replication.leave = Retention::freeze;
     close.replication.leave = Retention::stale;
-    is.def.rules.nodes = {wide, close};
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.plain, {500, 0, 0});
+    setup.def.rules.nodes = {wide, close};
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.plain, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId other = stage.spawn(is.plain, {560, 0, 0});
+    const EntityId other = stage.spawn(setup.plain, {560, 0, 0});
     const auto go = [&](float x, std::uint32_t ticks) {
         CHECK(stage.world().move(other, {x, 0, 0}) == Status::ok);
         stage.step(ticks);
@@ -480,10 +480,10 @@ TEST_CASE("replication: the last retention policy applies although the resume wa
 TEST_CASE("replication: a view is not complete while a group waits for its other members") {
     int waited = 0;
     for (std::uint32_t later = 0; later < 8; ++later) {
-        MoreSchema is;
-        is.def.budget_bytes_per_tick = 160;
-        Stage stage(is.schema, 0, is.def);
-        for (int i = 0; i < 40; ++i) (void)stage.spawn(is.plain);
+        MoreSchema setup;
+        setup.def.budget_bytes_per_tick = 160;
+        Stage stage(setup.schema, 0, setup.def);
+        for (int i = 0; i < 40; ++i) (void)stage.spawn(setup.plain);
         ClientDef def;
         def.nonce = 100;
         stage.clients.push_back(std::make_unique<Client>(def));
@@ -493,9 +493,9 @@ TEST_CASE("replication: a view is not complete while a group waits for its other
         stage.step(later);
         if (client.is_view_complete()) break;
         // The group follows the first view and does not fit into one tick.
-        const EntityId root = stage.spawn(is.plain);
+        const EntityId root = stage.spawn(setup.plain);
         for (int i = 0; i < 60; ++i)
-            REQUIRE(stage.world().attach(stage.spawn(is.plain), root) == Status::ok);
+            REQUIRE(stage.world().attach(stage.spawn(setup.plain), root) == Status::ok);
         bool has_waited = false;
         for (int t = 0; t < 100 && !client.is_view_complete(); ++t) {
             stage.step();
@@ -510,9 +510,9 @@ TEST_CASE("replication: a view is not complete while a group waits for its other
 
 TEST_CASE("server: a disconnect ends the ghosts and the retained ghosts of the observer") {
     MoreKept kept(2'000);
-    MoreSchema& is = kept.is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId left = stage.spawn(is.plain), seen = stage.spawn(is.plain);
+    MoreSchema& setup = kept.setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId left = stage.spawn(setup.plain), seen = stage.spawn(setup.plain);
     show(stage, 0, left);
     show(stage, 0, seen);
     stage.step(5);
@@ -542,37 +542,37 @@ TEST_CASE("server: a disconnect ends the ghosts and the retained ghosts of the o
 
 TEST_CASE("replication: more shared cells than a packet can number are sent per entity") {
     // Two nodes of 49 cells each around one position, with entities in every cell.
-    MoreSchema is;
+    MoreSchema setup;
     NodeDef cells;
     cells.payload = Payload::read_many;
     cells.members = Members::bound;
     cells.add(purview::cells(50, 50, 3));
     for (std::size_t k = 0; k < 2; ++k) {
         cells.name = "cells " + std::to_string(k);
-        is.def.rules.nodes.push_back(cells);
-        is.def.rules.kinds[k].nodes = {id_at<NodeId>(k)};
+        setup.def.rules.nodes.push_back(cells);
+        setup.def.rules.kinds[k].nodes = {id_at<NodeId>(k)};
     }
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.plain, {525, 525, 0});
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.plain, {525, 525, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     std::vector<EntityId> all;
     for (int cell = 0; cell < 49; ++cell) {
         const Vec3 at{375 + static_cast<float>(cell % 7) * 50,
                       375 + static_cast<float>(cell / 7) * 50, 0};
-        all.push_back(stage.spawn(is.plain, at));
-        all.push_back(stage.spawn(is.other, at));
+        all.push_back(stage.spawn(setup.plain, at));
+        all.push_back(stage.spawn(setup.other, at));
     }
     stage.step(10);
     for (std::uint16_t light = 1; light <= 20; ++light) {
         for (std::size_t i = 0; i < all.size(); ++i)
-            stage.world().edit(all[i], is.lamp)->light =
+            stage.world().edit(all[i], setup.lamp)->light =
                 static_cast<std::uint16_t>(100 * i + light);
         stage.step();
         REQUIRE(stage.client().state() == ClientState::joined);
         for (std::size_t i = 0; i < all.size(); ++i) {
             const GhostId ghost = stage.ghost(0, all[i]);
             REQUIRE(ghost != GhostId::none);
-            REQUIRE(stage.client().value_of(ghost, is.lamp.id, 0) ==
+            REQUIRE(stage.client().value_of(ghost, setup.lamp.id, 0) ==
                     static_cast<double>(100 * i + light));
         }
     }
@@ -608,16 +608,16 @@ TEST_CASE("server: calls in flight when ownership ends do not count against the 
 }
 
 TEST_CASE("server: the observers of an entity change in the tick of the events (N34)") {
-    MoreSchema is;
-    is.def.rules.nodes = {MoreSchema::near(100)};
-    Stage stage(is.schema, 3, is.def);
+    MoreSchema setup;
+    setup.def.rules.nodes = {MoreSchema::near(100)};
+    Stage stage(setup.schema, 3, setup.def);
     std::vector<EntityId> mains;
     for (std::uint32_t i = 0; i < 3; ++i) {
         const float y = static_cast<float>(i) * 60;
-        mains.push_back(stage.spawn(is.plain, {500, y, 0}));
+        mains.push_back(stage.spawn(setup.plain, {500, y, 0}));
         CHECK(stage.visibility().set_viewpoint(stage.observers[i], mains[i]) == Status::ok);
     }
-    const EntityId thing = stage.spawn(is.other, {590, 0, 0});  // 90, 108 and 150 m away
+    const EntityId thing = stage.spawn(setup.other, {590, 0, 0});  // 90, 108 and 150 m away
     const auto seen_by = [&] {
         std::vector<ObserverId> out;
         stage.visibility().observers_of(thing, out);
@@ -643,21 +643,21 @@ TEST_CASE("server: the observers of an entity change in the tick of the events (
         stage.step();
         CHECK(seen_by() == std::string(expected));
         CHECK(held_by() == std::string(expected));
-        std::string replicated = before, received = before;
+        std::string reported = before, received = before;
         for (std::uint32_t i = 0; i < 3; ++i) {
             for (const ServerEvent& event : stage.server->events())
                 if (event.entity == thing && event.observer == stage.observers[i])
-                    replicated[i] = event.is_enter() ? 'x' : '-';
+                    reported[i] = event.is_enter() ? 'x' : '-';
             for (const ClientEvent& event : lifetimes_of(stage.client(i)))
-                if (event.kind == is.other) received[i] = event.is_enter() ? 'x' : '-';
+                if (event.kind == setup.other) received[i] = event.is_enter() ? 'x' : '-';
         }
-        CHECK(replicated == std::string(expected));
+        CHECK(reported == std::string(expected));
         CHECK(received == std::string(expected));
         stage.step();
         CHECK(seen_by() == std::string(expected));
     };
     const auto radius = [&](float meters) {
-        return [&stage, rules = is.def.rules, meters]() mutable {
+        return [&stage, rules = setup.def.rules, meters]() mutable {
             rules.nodes = {MoreSchema::near(meters)};
             return stage.server->set_rules(rules).empty() ? Status::ok : Status::bad_configuration;
         };
@@ -684,16 +684,16 @@ TEST_CASE("server: the observers of an entity change in the tick of the events (
 }
 
 TEST_CASE("replication: the distance of the root sets the send interval of a group (X7)") {
-    MoreSchema is;
-    is.schema.edit_kind(is.plain).intervals = {{0, 8}, {0.9F, 1}};
-    is.def.rules.nodes = {MoreSchema::near(100)};
+    MoreSchema setup;
+    setup.schema.edit_kind(setup.plain).intervals = {{0, 8}, {0.9F, 1}};
+    setup.def.rules.nodes = {MoreSchema::near(100)};
     using Kinds = std::array<KindId, 3>;  // from the root down; only `plain` has send intervals
-    for (const Kinds& kinds :
-         {Kinds{is.plain, is.plain, is.plain}, Kinds{is.plain, is.other, is.other},
-          Kinds{is.other, is.plain, is.other}}) {
+    for (const Kinds& kinds : {Kinds{setup.plain, setup.plain, setup.plain},
+                               Kinds{setup.plain, setup.other, setup.other},
+                               Kinds{setup.other, setup.plain, setup.other}}) {
         for (const bool is_root_far : {true, false}) {
-            Stage stage(is.schema, 1, is.def);
-            const EntityId me = stage.spawn(is.plain, {500, 0, 0});
+            Stage stage(setup.schema, 1, setup.def);
+            const EntityId me = stage.spawn(setup.plain, {500, 0, 0});
             CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
             const float far = 595, close = 501;
             std::array<EntityId, 3> line{};
@@ -707,7 +707,7 @@ TEST_CASE("replication: the distance of the root sets the send interval of a gro
             for (std::size_t i = 0; i < 3; ++i)
                 last[i] = stage.client().updated_of(stage.ghost(0, line[i]));
             for (int t = 0; t < 64; ++t) {
-                for (const EntityId one : line) stage.world().edit(one, is.lamp)->light += 1;
+                for (const EntityId one : line) stage.world().edit(one, setup.lamp)->light += 1;
                 stage.step();
                 for (std::size_t i = 0; i < 3; ++i) {
                     const Tick now = stage.client().updated_of(stage.ghost(0, line[i]));
@@ -717,7 +717,7 @@ TEST_CASE("replication: the distance of the root sets the send interval of a gro
             }
             bool has_curve = false;
             for (std::size_t i = 0; i < 3; ++i) {
-                has_curve = has_curve || kinds[i] == is.plain;
+                has_curve = has_curve || kinds[i] == setup.plain;
                 CHECK(updates[i] == (is_root_far && has_curve ? 8 : 64));
             }
         }
@@ -725,15 +725,15 @@ TEST_CASE("replication: the distance of the root sets the send interval of a gro
 }
 
 TEST_CASE("server: a group is scored by the nearest point of its bounds (O21)") {
-    MoreSchema is;
-    is.def.rules.group_radius_max = 200;
-    is.def.rules.nodes = {MoreSchema::near(100)};
-    is.def.rules.kinds[0].uses_group_radius = true;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.plain, {590, 500, 0});
+    MoreSchema setup;
+    setup.def.rules.group_radius_max = 200;
+    setup.def.rules.nodes = {MoreSchema::near(100)};
+    setup.def.rules.kinds[0].uses_group_radius = true;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.plain, {590, 500, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId root = stage.spawn(is.plain, {500, 500, 0});
-    const EntityId stern = stage.spawn(is.plain, {580, 500, 0});
+    const EntityId root = stage.spawn(setup.plain, {500, 500, 0});
+    const EntityId stern = stage.spawn(setup.plain, {580, 500, 0});
     const std::array<EntityId, 2> ship{root, stern};
     std::array<float, 2> score{};
     const auto look = [&](float expected) {
@@ -750,26 +750,26 @@ TEST_CASE("server: a group is scored by the nearest point of its bounds (O21)") 
 TEST_CASE("replication: a resume sends only what differs from the retained ghost") {
     // While hidden, the value is not written, or written and restored. Before and after, both runs
     // have the same values.
-    const auto sent = [](bool is_written, std::uint16_t shown) {
+    const auto packets_for = [](bool is_written, std::uint16_t shown) {
         MoreKept made(1'000);
-        MoreSchema& is = made.is;
-        Stage stage(is.schema, 1, is.def);
-        const EntityId one = stage.spawn(is.plain);
-        stage.world().edit(one, is.lamp)->light = 5;
+        MoreSchema& setup = made.setup;
+        Stage stage(setup.schema, 1, setup.def);
+        const EntityId one = stage.spawn(setup.plain);
+        stage.world().edit(one, setup.lamp)->light = 5;
         show(stage, 0, one);
         stage.step(6);
         show(stage, 0, one, false);
         stage.step(6);
-        stage.world().edit(one, is.lamp)->light = is_written ? 9 : 5;
+        stage.world().edit(one, setup.lamp)->light = is_written ? 9 : 5;
         stage.step(6);
-        stage.world().edit(one, is.lamp)->light = 5;
+        stage.world().edit(one, setup.lamp)->light = 5;
         stage.step(is_written ? 0 : 6);  // the written run writes again in this time
         if (is_written) {
             stage.step(5);
-            stage.world().edit(one, is.lamp)->light = 8;
+            stage.world().edit(one, setup.lamp)->light = 8;
             stage.step();
         }
-        stage.world().edit(one, is.lamp)->light = shown;
+        stage.world().edit(one, setup.lamp)->light = shown;
         std::string all;
         stage.keep_all = &all;
         show(stage, 0, one);
@@ -778,26 +778,26 @@ TEST_CASE("replication: a resume sends only what differs from the retained ghost
         stage.loses_all_to = 99;
         stage.step(6);
         REQUIRE(stage.ghost(0, one) != GhostId::none);
-        CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == shown);
+        CHECK(stage.client().value_of(stage.ghost(0, one), setup.lamp.id, 0) == shown);
         // A change after the resume is sent as usual.
-        stage.world().edit(one, is.lamp)->light = 6;
+        stage.world().edit(one, setup.lamp)->light = 6;
         stage.step(4);
-        CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 6);
+        CHECK(stage.client().value_of(stage.ghost(0, one), setup.lamp.id, 0) == 6);
         CHECK(stage.changes() == "entered retained resumed");
         return all;
     };
-    CHECK(sent(true, 5) == sent(false, 5));
-    CHECK(sent(true, 7) == sent(false, 7));
-    CHECK(sent(false, 5).size() < sent(false, 7).size());
+    CHECK(packets_for(true, 5) == packets_for(false, 5));
+    CHECK(packets_for(true, 7) == packets_for(false, 7));
+    CHECK(packets_for(false, 5).size() < packets_for(false, 7).size());
 }
 
 TEST_CASE("replication: a resume sends what changed while its packets were in flight") {
     MoreKept made(1'000);
-    MoreSchema& is = made.is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId one = stage.spawn(is.plain);
+    MoreSchema& setup = made.setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId one = stage.spawn(setup.plain);
     const auto light = [&](std::uint16_t value) {
-        stage.world().edit(one, is.lamp)->light = value;
+        stage.world().edit(one, setup.lamp)->light = value;
     };
     light(5);
     show(stage, 0, one);
@@ -826,7 +826,7 @@ TEST_CASE("replication: a resume sends what changed while its packets were in fl
         stage.loses_all_to = 99;
         stage.step(8);
         REQUIRE(stage.ghost(0, one) != GhostId::none);
-        CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 5);
+        CHECK(stage.client().value_of(stage.ghost(0, one), setup.lamp.id, 0) == 5);
     }
     // The value changes again between the show and the delivery.
     show(stage, 0, one, false);
@@ -836,35 +836,35 @@ TEST_CASE("replication: a resume sends what changed while its packets were in fl
     stage.step();
     light(5);
     stage.step(4);
-    CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 5);
+    CHECK(stage.client().value_of(stage.ghost(0, one), setup.lamp.id, 0) == 5);
 }
 
 TEST_CASE("replication: a write in the tick of an enter does not affect what is sent") {
-    MoreSchema is;
-    is.def.rules.kinds[0].mode = EntityMode::explicit_only;
+    MoreSchema setup;
+    setup.def.rules.kinds[0].mode = EntityMode::explicit_only;
     // After a backlog, the budget suddenly fits everything or nearly everything. `one` is among the
     // ghosts that are planned after the others. With equal priority, the lowest local id goes
     // first.
     const auto late = [&](bool is_written, bool is_lowest, std::uint32_t room_bytes) {
-        is.def.budget_bytes_per_tick = 160;
-        Stage stage(is.schema, 1, is.def);
-        const EntityId first = stage.spawn(is.other);
+        setup.def.budget_bytes_per_tick = 160;
+        Stage stage(setup.schema, 1, setup.def);
+        const EntityId first = stage.spawn(setup.other);
         stage.step(6);
         std::vector<EntityId> crowd;
-        for (int i = 0; i < 150; ++i) crowd.push_back(stage.spawn(is.other));
-        const EntityId one = stage.spawn(is.plain);
-        stage.world().edit(one, is.lamp)->light = is_written ? 1 : 2;
+        for (int i = 0; i < 150; ++i) crowd.push_back(stage.spawn(setup.other));
+        const EntityId one = stage.spawn(setup.plain);
+        stage.world().edit(one, setup.lamp)->light = is_written ? 1 : 2;
         stage.step(60);
         if (is_lowest) CHECK(stage.world().despawn(first) == Status::ok);  // `one` gets its id
         stage.step(6);
         for (int t = 0; t < 3; ++t) {
-            for (const EntityId other : crowd) stage.world().edit(other, is.lamp)->light += 1;
+            for (const EntityId other : crowd) stage.world().edit(other, setup.lamp)->light += 1;
             if (t < 2) stage.step();
         }
         REQUIRE(stage.server->set_budget(stage.observers[0], room_bytes) == Status::ok);
         std::string all;
         stage.keep_all = &all;
-        stage.world().edit(one, is.lamp)->light = 2;
+        stage.world().edit(one, setup.lamp)->light = 2;
         show(stage, 0, one);
         stage.step(4);
         return all;
@@ -877,12 +877,12 @@ TEST_CASE("replication: a write in the tick of an enter does not affect what is 
     }
     // The same in several packets, some of which are lost.
     const auto many = [&](bool is_written, std::uint64_t seed) {
-        is.def.budget_bytes_per_tick = 4'800;
-        Stage stage(is.schema, 1, is.def);
+        setup.def.budget_bytes_per_tick = 4'800;
+        Stage stage(setup.schema, 1, setup.def);
         std::vector<EntityId> crowd;
         for (int i = 0; i < 400; ++i) {
-            crowd.push_back(stage.spawn(is.plain, {1, 1, 0}));
-            stage.world().edit(crowd.back(), is.lamp)->light = is_written ? 1 : 2;
+            crowd.push_back(stage.spawn(setup.plain, {1, 1, 0}));
+            stage.world().edit(crowd.back(), setup.lamp)->light = is_written ? 1 : 2;
         }
         stage.step(6);
         std::string all;
@@ -890,7 +890,7 @@ TEST_CASE("replication: a write in the tick of an enter does not affect what is 
         stage.random = SplitMix(seed);
         stage.loss = 0.5F;
         for (const EntityId one : crowd) {
-            stage.world().edit(one, is.lamp)->light = 2;
+            stage.world().edit(one, setup.lamp)->light = 2;
             show(stage, 0, one);
         }
         stage.step();

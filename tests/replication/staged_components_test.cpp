@@ -36,8 +36,9 @@ struct BookSchema {
     KindId book{};
 };
 
-void write(Stage& stage, const BookSchema& is, EntityId book, std::uint32_t page, unsigned seed) {
-    Leaf* its = stage.world().edit(book, is.pages[page]);
+void write(Stage& stage, const BookSchema& setup, EntityId book, std::uint32_t page,
+           unsigned seed) {
+    Leaf* its = stage.world().edit(book, setup.pages[page]);
     for (unsigned line = 0; line < 6; ++line) {
         for (unsigned i = 0; i < 31; ++i)
             its->lines[line][i] = static_cast<char>('a' + (seed + page + line * 3 + i) % 26);
@@ -55,16 +56,16 @@ TEST_CASE("staged replication: an entity larger than a packet is sent in parts")
     IdleGame game;
     CHECK(Server::create(def, game).error() == Status::too_large);
 
-    const BookSchema is(AudienceType::staged);
+    const BookSchema setup(AudienceType::staged);
     for (const std::uint32_t budget : {300U, 700U, 4'800U}) {
         for (const float loss : {0.0F, 0.2F}) {
             CAPTURE(budget);
             CAPTURE(loss);
             ServerDef small;
             small.budget_bytes_per_tick = budget;
-            Stage stage(is.schema, 1, small);
-            const EntityId book = stage.spawn(is.book);
-            for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
+            Stage stage(setup.schema, 1, small);
+            const EntityId book = stage.spawn(setup.book);
+            for (std::uint32_t p = 0; p < setup.pages_count; ++p) write(stage, setup, book, p, 1);
             stage.loss = loss;
             std::uint64_t before = stage.bytes_to[0];
             const auto step = [&] {
@@ -77,47 +78,47 @@ TEST_CASE("staged replication: an entity larger than a packet is sent in parts")
             if (loss == 0) {
                 REQUIRE(first != GhostId::none);
                 std::uint32_t replicated = 0;
-                for (const auto& page : is.pages)
+                for (const auto& page : setup.pages)
                     replicated += stage.client().is_replicated(first, page.id);
-                CHECK(replicated < is.pages_count);
+                CHECK(replicated < setup.pages_count);
             }
             for (unsigned tick = 0; tick < 60; ++tick) {  // one page after another changes
-                write(stage, is, book, tick % is.pages_count, tick);
-                stage.world().edit(book, is.team)->team = static_cast<std::uint8_t>(tick % 8);
+                write(stage, setup, book, tick % setup.pages_count, tick);
+                stage.world().edit(book, setup.team)->team = static_cast<std::uint8_t>(tick % 8);
                 step();
             }
             for (unsigned tick = 0; tick < 100; ++tick) step();
             const GhostId ghost = stage.ghost(0, book);
             REQUIRE(ghost != GhostId::none);
-            for (std::uint32_t p = 0; p < is.pages_count; ++p) {
+            for (std::uint32_t p = 0; p < setup.pages_count; ++p) {
                 CAPTURE(p);
-                CHECK(stage.client().is_replicated(ghost, is.pages[p].id));
+                CHECK(stage.client().is_replicated(ghost, setup.pages[p].id));
                 for (std::size_t line = 0; line < 6; ++line) {
-                    CHECK(stage.client().text_of(ghost, is.pages[p].id, line) ==
-                          std::string(stage.world().get(book, is.pages[p])->lines[line], 31));
+                    CHECK(stage.client().text_of(ghost, setup.pages[p].id, line) ==
+                          std::string(stage.world().get(book, setup.pages[p])->lines[line], 31));
                 }
             }
-            CHECK(stage.client().value_of(ghost, is.team.id, 0) ==
-                  stage.world().get(book, is.team)->team);
+            CHECK(stage.client().value_of(ghost, setup.team.id, 0) ==
+                  stage.world().get(book, setup.team)->team);
             CHECK(stage.server->stats().split_updates > 0);
         }
     }
 }
 
 TEST_CASE("staged replication: the next part waits for the delivery status of the last one") {
-    const BookSchema is(AudienceType::staged);
+    const BookSchema setup(AudienceType::staged);
     ServerDef small;
     small.budget_bytes_per_tick = 700;
-    Stage stage(is.schema, 1, small);
-    const EntityId book = stage.spawn(is.book);
-    for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
+    Stage stage(setup.schema, 1, small);
+    const EntityId book = stage.spawn(setup.book);
+    for (std::uint32_t p = 0; p < setup.pages_count; ++p) write(stage, setup, book, p, 1);
     stage.clients_every = 5;
     constexpr std::uint32_t rounds = 12;
     const std::uint64_t before = stage.bytes_to[0];
     for (std::uint32_t round = 0; round < rounds; ++round) {
         for (std::uint32_t i = 0; i < stage.clients_every; ++i) {
-            for (std::uint32_t p = 0; p < is.pages_count; ++p)  // always more than fits
-                write(stage, is, book, p, round * stage.clients_every + i);
+            for (std::uint32_t p = 0; p < setup.pages_count; ++p)  // always more than fits
+                write(stage, setup, book, p, round * stage.clients_every + i);
             stage.step();
         }
     }
@@ -128,14 +129,14 @@ TEST_CASE("staged replication: the next part waits for the delivery status of th
 }
 
 TEST_CASE("staged replication: a part waits for at most as many packets as there are parts") {
-    const BookSchema is(AudienceType::staged);
+    const BookSchema setup(AudienceType::staged);
     for (const float loss : {0.0F, 0.3F}) {
         CAPTURE(loss);
         ServerDef small;
         small.budget_bytes_per_tick = 300;  // one page
-        Stage stage(is.schema, 1, small);
-        const EntityId book = stage.spawn(is.book);
-        for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
+        Stage stage(setup.schema, 1, small);
+        const EntityId book = stage.spawn(setup.book);
+        for (std::uint32_t p = 0; p < setup.pages_count; ++p) write(stage, setup, book, p, 1);
         const GhostTable& ghosts =
             internal(*stage.server).sessions.find(stage.observers[0])->ghosts;
         std::array<std::uint32_t, BookSchema::pages_count> others{};  // since the page was sent
@@ -144,15 +145,15 @@ TEST_CASE("staged replication: a part waits for at most as many packets as there
         SplitMix random(3);
         for (std::uint32_t tick = 0; tick < 600; ++tick) {
             // All pages change, or some of them. A page without changes leaves its turn to others.
-            for (std::uint32_t p = 0; p < is.pages_count; ++p)
-                if (tick % 100 < 50 || random.below(4) == 0) write(stage, is, book, p, tick);
+            for (std::uint32_t p = 0; p < setup.pages_count; ++p)
+                if (tick % 100 < 50 || random.below(4) == 0) write(stage, setup, book, p, tick);
             stage.step();
             const LocalId slot = ghosts.slots().find(book);
             if (slot == no_local_id ||
                 ghosts.sends().sent_tick(slot) != stage.server->current_tick())
                 continue;
             ++packets;
-            for (std::uint32_t p = 0; p < is.pages_count; ++p) {
+            for (std::uint32_t p = 0; p < setup.pages_count; ++p) {
                 others[p] =
                     (ghosts.audience().allowed(slot) >> (p + 1) & 1U) != 0 ? 0 : others[p] + 1;
                 most = std::max(most, others[p]);

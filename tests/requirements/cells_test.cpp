@@ -385,7 +385,7 @@ TEST_CASE("interest: the observers of an event position are found without an are
 }
 
 TEST_CASE("interest: only requiring nodes limit the observers of a position") {
-    const auto receives = [](std::vector<NodeDef> nodes, float x) {
+    const auto covers = [](std::vector<NodeDef> nodes, float x) {
         InterestManager manager = make(std::move(nodes));
         spawn(manager, 0, 20);
         const ObserverId one = watch(manager, id(0));
@@ -401,18 +401,18 @@ TEST_CASE("interest: only requiring nodes limit the observers of a position") {
     const NodeDef narrow = node("narrow", {within(Combine::add, 10)});
     const NodeDef wide = node("wide", {within(Combine::add, 60)});
     for (const NodeDef& one : {narrow, wide}) {
-        CHECK(receives({one}, 25));
-        CHECK(receives({one}, 60) == (one.name == "wide"));
+        CHECK(covers({one}, 25));
+        CHECK(covers({one}, 60) == (one.name == "wide"));
     }
     // A subtracting node adds no observer. It also removes none, because there is no entity to
     // test.
-    CHECK_FALSE(receives({narrow, joined(wide, Combine::subtract)}, 60));
-    CHECK(receives({narrow, joined(wide, Combine::subtract)}, 25));
-    CHECK_FALSE(receives({wide, joined(narrow, Combine::require)}, 60));
-    CHECK(receives({wide, joined(narrow, Combine::require)}, 25));
-    CHECK(receives({joined(narrow, Combine::require), wide}, 60));  // nodes apply in order
+    CHECK_FALSE(covers({narrow, joined(wide, Combine::subtract)}, 60));
+    CHECK(covers({narrow, joined(wide, Combine::subtract)}, 25));
+    CHECK_FALSE(covers({wide, joined(narrow, Combine::require)}, 60));
+    CHECK(covers({wide, joined(narrow, Combine::require)}, 25));
+    CHECK(covers({joined(narrow, Combine::require), wide}, 60));  // nodes apply in order
     // A requiring node that does not read positions excludes no observer.
-    CHECK(receives({wide, joined(node("team", {same(Combine::add, 0)}), Combine::require)}, 60));
+    CHECK(covers({wide, joined(node("team", {same(Combine::add, 0)}), Combine::require)}, 60));
 }
 
 TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25)") {
@@ -457,7 +457,7 @@ TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25
         std::vector<Vec3> positions;
         for (int i = 0; i < 70; ++i) positions.push_back(anywhere(-20, 120));
         positions[33].x = std::numeric_limits<float>::quiet_NaN();
-        std::vector<Covering> expected, sent;
+        std::vector<Covering> expected, covering;
         for (std::uint32_t p = 0; p < positions.size(); ++p) {
             const auto is_within = [&](Vec3 from, float meters) {
                 const float dx = from.x - positions[p].x, dy = from.y - positions[p].y,
@@ -465,18 +465,18 @@ TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25
                 return dx * dx + dy * dy + dz * dz <= meters * meters;
             };
             for (const Watcher& one : watchers) {
-                const bool receives = std::any_of(one.positions.begin(), one.positions.end(),
-                                                  [&](Vec3 from) { return is_within(from, 10); }) ||
-                                      (one.sphere && is_within(*one.sphere, 25));
-                if (receives) expected.push_back({p, one.id});
+                const bool covers = std::any_of(one.positions.begin(), one.positions.end(),
+                                                [&](Vec3 from) { return is_within(from, 10); }) ||
+                                    (one.sphere && is_within(*one.sphere, 25));
+                if (covers) expected.push_back({p, one.id});
             }
         }
-        internal(manager).answers.observers_covering(positions, sent);
-        CHECK(sent == expected);
-        CHECK(sent.size() > 10);
-        sent.clear();
-        internal(manager).answers.observers_covering(std::span<const Vec3>{}, sent);
-        CHECK(sent.empty());
+        internal(manager).answers.observers_covering(positions, covering);
+        CHECK(covering == expected);
+        CHECK(covering.size() > 10);
+        covering.clear();
+        internal(manager).answers.observers_covering(std::span<const Vec3>{}, covering);
+        CHECK(covering.empty());
     }
 }
 
@@ -495,9 +495,9 @@ TEST_CASE("interest: kernels without a reach cover event positions at any distan
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     const std::array positions{Vec3{50, 50, 900}, Vec3{95, 50, 10}};
-    std::vector<Covering> sent;
-    internal(manager).answers.observers_covering(positions, sent);
-    CHECK(sent == std::vector{Covering{0, observer}});
+    std::vector<Covering> covering;
+    internal(manager).answers.observers_covering(positions, covering);
+    CHECK(covering == std::vector{Covering{0, observer}});
 }
 
 TEST_CASE("interest: the send interval and the evaluation interval are independent (P24)") {

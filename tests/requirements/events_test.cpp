@@ -83,16 +83,16 @@ struct ReceivedPosition final : Listeners<Event>::Listener {
 }  // namespace
 
 TEST_CASE("events: the server gets events of all observers, a client its own (F13 F14 F15)") {
-    const LampSchema is;
-    Stage stage(is.schema, 3, is.def);
-    const EntityId lamp = stage.spawn(is.street);
+    const LampSchema setup;
+    Stage stage(setup.schema, 3, setup.def);
+    const EntityId lamp = stage.spawn(setup.street);
     show(stage, 0, lamp);
     show(stage, 2, lamp);
     stage.step();
     std::set<ObserverId> received;
     for (const ServerEvent& event : stage.server->events()) {
         CHECK(event.entity == lamp);
-        CHECK(event.kind == is.street);
+        CHECK(event.kind == setup.street);
         CHECK(event.is_enter());
         CHECK(event.reason == Reason::forced);
         received.insert(event.observer);
@@ -135,9 +135,9 @@ TEST_CASE("events: with the Fusion preset, ghosts that areas leave behind are re
 }
 
 TEST_CASE("events: in Fusion mode, creating or dropping a ghost is no enter or leave (F16)") {
-    const LampSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId lamp = stage.spawn(is.street);
+    const LampSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId lamp = stage.spawn(setup.street);
     std::string paired, fusion, server_fusion;
     const auto note = [&] {
         for (const ServerEvent& event : stage.server->events()) {
@@ -174,15 +174,15 @@ TEST_CASE("events: in Fusion mode, creating or dropping a ghost is no enter or l
 }
 
 TEST_CASE("events: client and server report the same enter reasons, even after losses (F16)") {
-    const HarbourSchema is;
+    const HarbourSchema setup;
     for (const bool loses : {false, true}) {
-        Stage stage(is.schema, 1, is.def);
+        Stage stage(setup.schema, 1, setup.def);
         const ObserverId me = stage.observers[0];
-        REQUIRE(stage.visibility().set_area(me, 0, Area::at(is.near)) == Status::ok);
+        REQUIRE(stage.visibility().set_area(me, 0, Area::at(setup.near)) == Status::ok);
         stage.loss = loses ? 0.4F : 0;
         // Makes an edit. Returns the enters that follow, as sorted texts of change and reason.
         const auto after = [&](auto&& edit) {
-            std::vector<std::string> replicated, received;
+            std::vector<std::string> reported, received;
             const auto note = [](auto& list, const auto& event) {
                 if (!event.is_enter()) return;
                 list.push_back(event.change == Change::entered ? "new " : "resumed ");
@@ -192,14 +192,14 @@ TEST_CASE("events: client and server report the same enter reasons, even after l
             for (int tick = 0; tick < 60; ++tick) {
                 stage.loses_all_to = loses && tick < 3 ? 0 : 99;  // all packets are lost at first
                 stage.step();
-                for (const ServerEvent& event : stage.server->events()) note(replicated, event);
+                for (const ServerEvent& event : stage.server->events()) note(reported, event);
                 for (const ClientEvent& event : stage.client().events()) note(received, event);
                 if (tick < 3 && loses) CHECK(received.empty());
                 stage.client().clear_events();
             }
-            std::sort(replicated.begin(), replicated.end());
+            std::sort(reported.begin(), reported.end());
             std::sort(received.begin(), received.end());
-            CHECK(received == replicated);
+            CHECK(received == reported);
             std::string text;
             for (const std::string& one : received) text += (text.empty() ? "" : ", ") + one;
             return text;
@@ -214,50 +214,51 @@ TEST_CASE("events: client and server report the same enter reasons, even after l
             return after([&] { CHECK(stage.world().set_owner(entity, owner) == Status::ok); });
         };
         EntityId boat{}, other{}, sailor{};
-        CHECK(after([&] { stage.spawn(is.boat, is.near); }) == "new spawned");
-        CHECK(after([&] { boat = stage.spawn(is.boat, is.far); }) == "");
-        CHECK(move(boat, is.near) == "new entered");
-        CHECK(move(boat, is.far) == "");
+        CHECK(after([&] { stage.spawn(setup.boat, setup.near); }) == "new spawned");
+        CHECK(after([&] { boat = stage.spawn(setup.boat, setup.far); }) == "");
+        CHECK(move(boat, setup.near) == "new entered");
+        CHECK(move(boat, setup.far) == "");
         CHECK(allow(boat, true) == "resumed forced");
         CHECK(allow(boat, false) == "");
         CHECK(give(boat, me) == "resumed owned");
         CHECK(give(boat, ObserverId::none) == "");
-        CHECK(move(boat, is.near) == "resumed entered");
+        CHECK(move(boat, setup.near) == "resumed entered");
         // The same reasons for first enters.
-        CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(after([&] { other = stage.spawn(setup.boat, setup.far); }) == "");
         CHECK(allow(other, true) == "new forced");
-        CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(after([&] { other = stage.spawn(setup.boat, setup.far); }) == "");
         CHECK(after([&] { CHECK(stage.visibility().show_to_all(other, true) == Status::ok); }) ==
               "new forced");
         CHECK(after([&] {
-                  other = stage.spawn(is.boat, is.near);
+                  other = stage.spawn(setup.boat, setup.near);
                   CHECK(stage.world().set_owner(other, me) == Status::ok);
               }) == "new owned");
         // A boat that is relevant because of its sailor.
         CHECK(after([&] {
-                  sailor = stage.spawn(is.sailor, is.far);
-                  CHECK(stage.world().attach(sailor, stage.spawn(is.boat, is.far)) == Status::ok);
+                  sailor = stage.spawn(setup.sailor, setup.far);
+                  CHECK(stage.world().attach(sailor, stage.spawn(setup.boat, setup.far)) ==
+                        Status::ok);
               }) == "");
-        CHECK(move(sailor, is.near) == "new entered, new promoted");
-        CHECK(move(sailor, is.far) == "");
-        CHECK(move(sailor, is.near) == "new entered, resumed promoted");
+        CHECK(move(sailor, setup.near) == "new entered, new promoted");
+        CHECK(move(sailor, setup.far) == "");
+        CHECK(move(sailor, setup.near) == "new entered, resumed promoted");
     }
 }
 
 TEST_CASE("events: listeners register for a component or for one entity (F17)") {
-    const LampSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId street = stage.spawn(is.street), radio = stage.spawn(is.radio);
-    Listeners<ServerEvent> listeners(is.schema);
+    const LampSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId street = stage.spawn(setup.street), radio = stage.spawn(setup.radio);
+    Listeners<ServerEvent> listeners(setup.schema);
     ReceivedPosition<ServerEvent> lamps, sounds, one, late;
-    listeners.add(is.lamp.id, lamps);
-    listeners.add(is.sound.id, sounds);
+    listeners.add(setup.lamp.id, lamps);
+    listeners.add(setup.sound.id, sounds);
     listeners.add_for(radio, one);
     // A listener that is added during the dispatch receives the next events. A despawn is safe as
     // well.
     lamps.on_enter = [&] {
         if (lamps.in != 1) return;
-        listeners.add(is.lamp.id, late);
+        listeners.add(setup.lamp.id, late);
         (void)stage.world().despawn(street);
         (void)stage.server->close(stage.observers[0], CloseReason::kicked);
     };
@@ -275,18 +276,18 @@ TEST_CASE("events: listeners register for a component or for one entity (F17)") 
     listeners.notify(stage.server->events());
     CHECK(one.out == 0);
     // The same for a client, with its ghost ids.
-    Listeners<ClientEvent> of_client(is.schema);
+    Listeners<ClientEvent> of_client(setup.schema);
     ReceivedPosition<ClientEvent> seen;
-    of_client.add(is.sound.id, seen);
+    of_client.add(setup.sound.id, seen);
     of_client.notify(stage.client().events());
     CHECK(seen.in == 1);
 }
 
 TEST_CASE("events: an event of an unknown kind reaches only the listeners of its ghost") {
-    const LampSchema is;
-    Listeners<ClientEvent> listeners(is.schema);
+    const LampSchema setup;
+    Listeners<ClientEvent> listeners(setup.schema);
     ReceivedPosition<ClientEvent> lamps, one;
-    listeners.add(is.lamp.id, lamps);
+    listeners.add(setup.lamp.id, lamps);
     listeners.add_for(GhostId{7}, one);
     for (const std::uint16_t kind : {std::uint16_t{2}, std::uint16_t{65'535}}) {
         const ClientEvent event{GhostId{7}, id_at<KindId>(kind), Reason::entered, Change::entered};
@@ -297,13 +298,13 @@ TEST_CASE("events: an event of an unknown kind reaches only the listeners of its
 }
 
 TEST_CASE("events: the first view is complete once everything relevant arrived (M21 M22)") {
-    LampSchema is;
-    is.def.budget_bytes_per_tick = 140;
-    is.def.rules.kinds.clear();
-    is.def.rules.kinds.resize(2);
-    Stage stage(is.schema, 1, is.def);
-    for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
-    const EntityId inactive = stage.spawn(is.radio);
+    LampSchema setup;
+    setup.def.budget_bytes_per_tick = 140;
+    setup.def.rules.kinds.clear();
+    setup.def.rules.kinds.resize(2);
+    Stage stage(setup.schema, 1, setup.def);
+    for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(setup.radio);
+    const EntityId inactive = stage.spawn(setup.radio);
     CHECK(stage.visibility().set_hidden(inactive, true) == Status::ok);
     stage.step(100);
     CHECK(stage.client().is_view_complete());
@@ -347,13 +348,13 @@ TEST_CASE("events: the first view is complete once everything relevant arrived (
 }
 
 TEST_CASE("events: an observer that is not ready has no complete view (M21 M7)") {
-    LampSchema is;
-    is.def.rules.ready_requires_viewpoint = true;
-    is.def.rules.kinds.clear();
-    is.def.rules.kinds.resize(2);
-    Stage stage(is.schema, 1, is.def);
-    for (std::uint16_t i = 0; i < 50; ++i) stage.spawn(is.radio);
-    const EntityId me = stage.spawn(is.radio);
+    LampSchema setup;
+    setup.def.rules.ready_requires_viewpoint = true;
+    setup.def.rules.kinds.clear();
+    setup.def.rules.kinds.resize(2);
+    Stage stage(setup.schema, 1, setup.def);
+    for (std::uint16_t i = 0; i < 50; ++i) stage.spawn(setup.radio);
+    const EntityId me = stage.spawn(setup.radio);
     stage.step(20);
     CHECK(stage.client().ghost_count() == 0);
     CHECK_FALSE(stage.client().is_view_complete());
@@ -366,14 +367,14 @@ TEST_CASE("events: an observer that is not ready has no complete view (M21 M7)")
 
 TEST_CASE("events: a view completes although the observer was not ready in between") {
     for (const Retention leave : {Retention::despawn, Retention::deactivate}) {
-        LampSchema is;
-        is.schema.edit_kind(is.radio).leave = leave;
-        is.def.budget_bytes_per_tick = 140;
-        is.def.enter_priority = 16;  // resumed ghosts are sent after all new ones
-        is.def.rules.kinds.clear();
-        is.def.rules.kinds.resize(2);
-        Stage stage(is.schema, 0, is.def);
-        for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
+        LampSchema setup;
+        setup.schema.edit_kind(setup.radio).leave = leave;
+        setup.def.budget_bytes_per_tick = 140;
+        setup.def.enter_priority = 16;  // resumed ghosts are sent after all new ones
+        setup.def.rules.kinds.clear();
+        setup.def.rules.kinds.resize(2);
+        Stage stage(setup.schema, 0, setup.def);
+        for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(setup.radio);
         ClientDef def;
         def.nonce = 100;
         stage.clients.push_back(std::make_unique<Client>(def));
@@ -394,11 +395,11 @@ TEST_CASE("events: a view completes although the observer was not ready in betwe
 }
 
 TEST_CASE("events: a disconnect removes the relevant set of that observer only (M23)") {
-    const LampSchema is;
-    Stage stage(is.schema, 3, is.def);
+    const LampSchema setup;
+    Stage stage(setup.schema, 3, setup.def);
     std::vector<EntityId> lamps;
     for (std::uint32_t i = 0; i < 12; ++i) {
-        lamps.push_back(stage.spawn(is.street));
+        lamps.push_back(stage.spawn(setup.street));
         for (std::uint32_t index = 0; index < 3; ++index) {
             if (i % (index + 1) == 0) show(stage, index, lamps[i]);
         }
@@ -430,8 +431,8 @@ TEST_CASE("events: a disconnect removes the relevant set of that observer only (
 }
 
 TEST_CASE("events: a host player is shown what a remote player would get (M25)") {
-    const LampSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const LampSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     struct Presented final : HostPresentation {
         void show(EntityId entity, Reason) override { text += "show" + name(entity); }
         void hide(EntityId entity, Reason reason) override {
@@ -448,7 +449,7 @@ TEST_CASE("events: a host player is shown what a remote player would get (M25)")
     auto made = HostView::create(*stage.server, presented);
     REQUIRE(made);
     HostView view = std::move(*made);
-    const EntityId radio = stage.spawn(is.radio);
+    const EntityId radio = stage.spawn(setup.radio);
     presented.names[radio] = "R";
     const auto step = [&] {
         stage.step();
@@ -459,21 +460,21 @@ TEST_CASE("events: a host player is shown what a remote player would get (M25)")
     CHECK_FALSE(view.is_shown(radio));
     // The entity exists all along, but its changes are not presented.
     for (std::uint16_t i = 1; i < 5; ++i) {
-        stage.world().edit(radio, is.lamp)->light = i;
+        stage.world().edit(radio, setup.lamp)->light = i;
         step();
     }
-    stage.world().edit(radio, is.sound)->volume = 3;
+    stage.world().edit(radio, setup.sound)->volume = 3;
     step();
     CHECK(presented.take() == "");
     CHECK(stage.visibility().allow(view.observer(), radio, true) == Status::ok);
-    stage.world().edit(radio, is.lamp)->light = 9;
+    stage.world().edit(radio, setup.lamp)->light = 9;
     step();
     CHECK(view.is_shown(radio));
     CHECK(presented.take() == "showR changeR 0 changeR 1 ");
-    stage.world().edit(radio, is.sound)->volume = 4;
+    stage.world().edit(radio, setup.sound)->volume = 4;
     step();
     CHECK(presented.take() == "changeR 1 ");
-    stage.world().edit(radio, is.sound)->volume = 4;  // the same quantized value
+    stage.world().edit(radio, setup.sound)->volume = 4;  // the same quantized value
     step();
     CHECK(presented.take() == "");
     CHECK(stage.visibility().allow(view.observer(), radio, false) == Status::ok);
@@ -490,9 +491,9 @@ TEST_CASE("events: a host player is shown what a remote player would get (M25)")
 }
 
 TEST_CASE("events: no message of a client changes an entity") {
-    const LampSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId lamp = stage.spawn(is.street);
+    const LampSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId lamp = stage.spawn(setup.street);
     show(stage, 0, lamp);
     CHECK(stage.world().set_owner(lamp, stage.observers[0]) == Status::ok);
     stage.step(3);
@@ -505,7 +506,7 @@ TEST_CASE("events: no message of a client changes an entity") {
         stage.step();
     }
     CHECK(stage.client().digest() == digest);
-    CHECK(stage.world().get(lamp, is.lamp)->light == 0);
+    CHECK(stage.world().get(lamp, setup.lamp)->light == 0);
     CHECK(stage.world().entity_count() == 1);
 }
 

@@ -98,28 +98,28 @@ TEST_CASE("interest: the stages of relevance apply in a fixed order (X8 M8 M9)")
     Set expected;
     std::vector<Stage> stages;
     for (std::uint32_t i = 0; i < 256; ++i) {
-        const auto is = [i](Bit bit) { return ((i >> bit) & 1U) != 0; };
+        const auto has = [i](Bit bit) { return ((i >> bit) & 1U) != 0; };
         EntityDef one;
         one.position = {static_cast<float>(i % 100), 50, 0};
-        one.flags = FlagSet(is(by_node) ? 1 : 0);
-        one.kind = id_at<KindId>(is(blind_kind) ? 1 : 0);
-        one.mode = is(explicit_only) ? EntityMode::explicit_only : EntityMode::nodes;
+        one.flags = FlagSet(has(by_node) ? 1 : 0);
+        one.kind = id_at<KindId>(has(blind_kind) ? 1 : 0);
+        one.mode = has(explicit_only) ? EntityMode::explicit_only : EntityMode::nodes;
         spawn(manager, i, one);
         for (const ObserverId observer : {ready, unready}) {
-            if (is(deny)) CHECK(manager.deny(observer, id(i), true) == Status::ok);
-            if (is(allow)) CHECK(manager.allow(observer, id(i), true) == Status::ok);
+            if (has(deny)) CHECK(manager.deny(observer, id(i), true) == Status::ok);
+            if (has(allow)) CHECK(manager.allow(observer, id(i), true) == Status::ok);
         }
-        if (is(own)) CHECK(manager.set_owner(id(i), ready) == Status::ok);
-        if (is(hide)) CHECK(manager.set_hidden(id(i), true) == Status::ok);
-        if (is(show)) CHECK(manager.show_to_all(id(i), true) == Status::ok);
-        const Stage stage = is(deny)                     ? Stage::denied
-                            : is(own) && !is(blind_kind) ? Stage::owned
-                            : is(hide)                   ? Stage::force_hidden
-                            : is(show)                   ? Stage::shown_to_all
-                            : is(allow)                  ? Stage::allowed
-                            : is(explicit_only)          ? Stage::explicit_only
-                            : is(by_node)                ? Stage::node
-                                                         : Stage::no_node;
+        if (has(own)) CHECK(manager.set_owner(id(i), ready) == Status::ok);
+        if (has(hide)) CHECK(manager.set_hidden(id(i), true) == Status::ok);
+        if (has(show)) CHECK(manager.show_to_all(id(i), true) == Status::ok);
+        const Stage stage = has(deny)                      ? Stage::denied
+                            : has(own) && !has(blind_kind) ? Stage::owned
+                            : has(hide)                    ? Stage::force_hidden
+                            : has(show)                    ? Stage::shown_to_all
+                            : has(allow)                   ? Stage::allowed
+                            : has(explicit_only)           ? Stage::explicit_only
+                            : has(by_node)                 ? Stage::node
+                                                           : Stage::no_node;
         stages.push_back(stage);
         if (stage == Stage::owned || stage == Stage::shown_to_all || stage == Stage::allowed ||
             stage == Stage::node) {
@@ -289,10 +289,10 @@ TEST_CASE("interest: the range border is inside, and an entity may have its own 
     InterestManager manager = make(def);
     spawn(manager, 0, 50);
     spawn(manager, 1, 60);
-    const ObserverId was_there = watch(manager, id(0));
-    CHECK(ticked(manager, was_there) == Set{0, 1});
-    const ObserverId joins = watch(manager, id(0));
-    CHECK(ticked(manager, joins) == Set{0, 1});
+    const ObserverId earlier = watch(manager, id(0));
+    CHECK(ticked(manager, earlier) == Set{0, 1});
+    const ObserverId later = watch(manager, id(0));
+    CHECK(ticked(manager, later) == Set{0, 1});
     for (int i = 0; i < 3; ++i) {
         CHECK(manager.recheck(id(1)) == Status::ok);
         put(manager, 1, 60);
@@ -303,11 +303,11 @@ TEST_CASE("interest: the range border is inside, and an entity may have its own 
     manager.tick();
     CHECK(manager.events().size() == 2);
     CHECK(manager.set_range(id(1), 25) == Status::ok);
-    CHECK(ticked(manager, joins) == Set{0, 1});
+    CHECK(ticked(manager, later) == Set{0, 1});
     put(manager, 1, 75);
-    CHECK(ticked(manager, joins) == Set{0, 1});
+    CHECK(ticked(manager, later) == Set{0, 1});
     put(manager, 1, 75.1F);
-    CHECK(ticked(manager, joins) == Set{0});
+    CHECK(ticked(manager, later) == Set{0});
     CHECK(manager.set_range(id(1), 1e6F) == Status::bad_argument);
     // A statue is evaluated every fourth tick, a player at the same position at once.
     const std::array slow{id_at<NodeId>(1)};
@@ -325,12 +325,12 @@ TEST_CASE("interest: the range border is inside, and an entity may have its own 
         put(manager, 10 + i, 52);
         put(manager, 20 + i, 52);
         manager.tick();
-        CHECK(manager.is_relevant(joins, id(20 + i)));
-        late += manager.is_relevant(joins, id(10 + i)) ? 0 : 1;
+        CHECK(manager.is_relevant(later, id(20 + i)));
+        late += manager.is_relevant(later, id(10 + i)) ? 0 : 1;
     }
     CHECK(late == 3);
     for (int i = 0; i < 4; ++i) manager.tick();
-    CHECK(manager.is_relevant(joins, id(13)));
+    CHECK(manager.is_relevant(later, id(13)));
 }
 
 TEST_CASE("interest: cells cover a 3 x 3 block of the ground plane symmetrically (M12 M13)") {
@@ -755,7 +755,7 @@ TEST_CASE("interest: a custom node can list the observers of an entity (M34)") {
         CHECK(watch(other) == observers.back());
     }
     std::mt19937 random(6);
-    std::size_t replicated = 0;
+    std::size_t reported = 0;
     for (int tick = 0; tick < 50; ++tick) {
         by_entity->pairs.clear();
         for (int i = 0; i < 20; ++i)  // some pairs twice
@@ -770,9 +770,9 @@ TEST_CASE("interest: a custom node can list the observers of an entity (M34)") {
             for (std::uint32_t i = 0; i < 8; ++i)
                 REQUIRE(one.is_relevant(observer, id(i)) == (pairs.count({observer, id(i)}) == 1));
         }
-        replicated += one.events().size();
+        reported += one.events().size();
     }
-    CHECK(replicated > 500);
+    CHECK(reported > 500);
 }
 
 TEST_CASE("interest: fractional ranges are exact (M35)") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is sent and when: full states, deltas, leaves, datagrams.
+// Tests what is sent and when: full states, deltas, leaves, datagrams.
 #include <cstring>
 
 #include "purview/extend/kernel.hpp"
@@ -41,9 +41,9 @@ struct WireCells {
 };
 
 struct Neighborhood {
-    explicit Neighborhood(std::uint32_t clients = 1) : stage(is.schema, clients, is.def) {
+    explicit Neighborhood(std::uint32_t clients = 1) : stage(setup.schema, clients, setup.def) {
         for (std::uint32_t i = 0; i < clients; ++i) {
-            players.push_back(stage.spawn(is.thing, {550, 550, 0}));
+            players.push_back(stage.spawn(setup.thing, {550, 550, 0}));
             CHECK(stage.world().set_owner(players[i], stage.observers[i]) == Status::ok);
             CHECK(stage.visibility().set_viewpoint(stage.observers[i], players[i]) == Status::ok);
         }
@@ -53,7 +53,7 @@ struct Neighborhood {
         stage.step(ticks);
         return stage.bytes_to[client] - before;
     }
-    WireCells is;
+    WireCells setup;
     Stage stage;
     std::vector<EntityId> players;
 };
@@ -65,7 +65,7 @@ TEST_CASE("replication: a crossing sends the entities of new cells once (P13 P14
     Stage& stage = world.stage;
     std::vector<EntityId> row;
     for (int i = 0; i < 10; ++i)
-        row.push_back(stage.spawn(world.is.thing, {static_cast<float>(i) * 100 + 50, 550, 0}));
+        row.push_back(stage.spawn(world.setup.thing, {static_cast<float>(i) * 100 + 50, 550, 0}));
     stage.step(6);
     CHECK(stage.client().ghost_count() == 4);        // itself, its cell, one on either side
     CHECK(stage.ghost(0, row[7]) == GhostId::none);  // absent, not merely hidden
@@ -87,8 +87,8 @@ TEST_CASE("replication: a crossing sends the entities of new cells once (P13 P14
 TEST_CASE("replication: every leave is sent with its reason (P15 P16 P29 M24)") {
     Neighborhood world(2);
     Stage& stage = world.stage;
-    const EntityId walker = stage.spawn(world.is.thing, {560, 560, 0});
-    const EntityId mortal = stage.spawn(world.is.thing, {540, 540, 0});
+    const EntityId walker = stage.spawn(world.setup.thing, {560, 560, 0});
+    const EntityId mortal = stage.spawn(world.setup.thing, {540, 540, 0});
     stage.step(6);
     for (std::uint32_t i = 0; i < 2; ++i) stage.client(i).clear_events();
     CHECK(stage.world().move(walker, {50, 50, 0}) == Status::ok);
@@ -116,34 +116,34 @@ TEST_CASE("replication: an entering entity is not also updated in the same packe
     Stage& stage = world.stage;
     stage.step(10);
     const ServerStats before = stage.server->stats();
-    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
-    for (std::uint32_t i = 0; i < 5; ++i) stage.world().edit(thing, world.is.numbers)->a = i + 7;
+    const EntityId thing = stage.spawn(world.setup.thing, {560, 560, 0});
+    for (std::uint32_t i = 0; i < 5; ++i) stage.world().edit(thing, world.setup.numbers)->a = i + 7;
     stage.step();
     CHECK(stage.server->stats().encoding_uses - before.encoding_uses == 1);
     stage.step();
     const GhostId ghost = stage.ghost(0, thing);
     REQUIRE(ghost != GhostId::none);
-    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 0) == 11);
+    CHECK(stage.client().value_of(ghost, world.setup.numbers.id, 0) == 11);
 }
 
 TEST_CASE("replication: an update has all changes since the last acknowledged one (O29)") {
     Neighborhood world;
     Stage& stage = world.stage;
-    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    const EntityId thing = stage.spawn(world.setup.thing, {560, 560, 0});
     stage.step(6);
     const auto value = [&](std::size_t field) {
-        return stage.client().value_of(stage.ghost(0, thing), world.is.numbers.id, field);
+        return stage.client().value_of(stage.ghost(0, thing), world.setup.numbers.id, field);
     };
     // Three packets with one change each are lost: the fourth packet contains all changes.
     stage.loses_all_to = 0;
-    stage.world().edit(thing, world.is.numbers)->a = 1;
+    stage.world().edit(thing, world.setup.numbers)->a = 1;
     stage.step();
-    stage.world().edit(thing, world.is.numbers)->b = 2;
+    stage.world().edit(thing, world.setup.numbers)->b = 2;
     stage.step();
-    stage.world().edit(thing, world.is.numbers)->c = 3;
+    stage.world().edit(thing, world.setup.numbers)->c = 3;
     stage.step();
     stage.loses_all_to = 99;
-    stage.world().edit(thing, world.is.numbers)->a = 4;
+    stage.world().edit(thing, world.setup.numbers)->a = 4;
     stage.step();
     CHECK(value(0) == 4);
     CHECK(value(1) == 2);
@@ -151,7 +151,7 @@ TEST_CASE("replication: an update has all changes since the last acknowledged on
     // After the acknowledgement, only the changed field is sent.
     stage.step(10);
     const std::uint64_t idle = world.bytes_of(1);
-    stage.world().edit(thing, world.is.numbers)->b = 5;
+    stage.world().edit(thing, world.setup.numbers)->b = 5;
     const std::uint64_t one = world.bytes_of(1) - idle;
     CHECK(one >= 4);
     CHECK(one < 4 + 8);
@@ -160,7 +160,7 @@ TEST_CASE("replication: an update has all changes since the last acknowledged on
 TEST_CASE("replication: a leave is repeated until it is acknowledged (O30 P15)") {
     Neighborhood world;
     Stage& stage = world.stage;
-    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    const EntityId thing = stage.spawn(world.setup.thing, {560, 560, 0});
     stage.step(6);
     stage.loses_all_to = 0;
     CHECK(stage.world().despawn(thing) == Status::ok);
@@ -176,8 +176,8 @@ TEST_CASE("replication: state is packed into datagrams up to the maximum size (O
     Neighborhood world;
     Stage& stage = world.stage;
     for (int i = 0; i < 300; ++i) {
-        const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
-        *stage.world().edit(thing, world.is.numbers) = {0xfffffff0U + (i % 8), 1U << 31, 77};
+        const EntityId thing = stage.spawn(world.setup.thing, {560, 560, 0});
+        *stage.world().edit(thing, world.setup.numbers) = {0xfffffff0U + (i % 8), 1U << 31, 77};
     }
     stage.largest_datagram = 0;
     const std::uint64_t datagrams = stage.datagrams_to[0];
@@ -225,10 +225,10 @@ TEST_CASE("server: a kind that might not fit into the byte budget is refused") {
 
 TEST_CASE("server: a schema that cannot be sent within the join timeout is refused") {
     struct One {
-        bool is;
+        bool on;
     };
     Schema schema;
-    const ComponentId one = schema.component<One>("one").boolean("is", &One::is).id();
+    const ComponentId one = schema.component<One>("one").boolean("on", &One::on).id();
     for (int k = 0; k < 200; ++k)  // about 11 kB
         (void)schema.kind("kind " + std::to_string(k) + std::string(50, 'x'), {one});
     ServerDef def;
@@ -254,7 +254,7 @@ TEST_CASE("replication: enters and leaves are sent in the tick in which they hap
     Neighborhood world;
     Stage& stage = world.stage;
     stage.step(7);
-    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    const EntityId thing = stage.spawn(world.setup.thing, {560, 560, 0});
     stage.step();
     CHECK(stage.visibility().is_relevant(stage.observers[0], thing));
     CHECK(stage.ghost(0, thing) != GhostId::none);
@@ -268,46 +268,46 @@ TEST_CASE("replication: an update of an unknown ghost is skipped, its enter is r
     Stage& stage = world.stage;
     stage.step(6);
     stage.loses_all_to = 0;
-    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
-    *stage.world().edit(thing, world.is.numbers) = {1, 2, 3};
+    const EntityId thing = stage.spawn(world.setup.thing, {560, 560, 0});
+    *stage.world().edit(thing, world.setup.numbers) = {1, 2, 3};
     stage.step();
     stage.loses_all_to = 99;  // the enter is lost; updates precede the loss report
     for (std::uint32_t i = 0; i < 8; ++i) {
-        stage.world().edit(thing, world.is.numbers)->a = 10 + i;
+        stage.world().edit(thing, world.setup.numbers)->a = 10 + i;
         stage.step();
     }
     const GhostId ghost = stage.ghost(0, thing);
     REQUIRE(ghost != GhostId::none);
     CHECK(stage.client().stats().packets_malformed == 0);
-    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 0) == 17);
-    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 1) == 2);
-    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 2) == 3);
+    CHECK(stage.client().value_of(ghost, world.setup.numbers.id, 0) == 17);
+    CHECK(stage.client().value_of(ghost, world.setup.numbers.id, 1) == 2);
+    CHECK(stage.client().value_of(ghost, world.setup.numbers.id, 2) == 3);
 }
 
 TEST_CASE("replication: explicit, owned, global and spatial kinds work together (X11)") {
-    WireCells is;
-    const KindId unrouted = is.schema.kind("unrouted", {is.numbers.id});
-    const KindId owners = is.schema.kind("owners", {is.numbers.id});
-    const KindId all = is.schema.kind("all", {is.numbers.id});
+    WireCells setup;
+    const KindId unrouted = setup.schema.kind("unrouted", {setup.numbers.id});
+    const KindId owners = setup.schema.kind("owners", {setup.numbers.id});
+    const KindId all = setup.schema.kind("all", {setup.numbers.id});
     NodeDef everything;
     everything.name = "everything";
     everything.members = Members::bound;
-    is.def.rules.nodes.push_back(everything);
-    is.def.rules.nodes[0].members = Members::unbound;
-    is.def.rules.kinds.resize(is.schema.kinds().size());
-    is.def.rules.kinds[index_of(unrouted)].mode = EntityMode::explicit_only;
-    is.def.rules.kinds[index_of(owners)].mode = EntityMode::explicit_only;
-    is.def.rules.kinds[index_of(all)].nodes = {id_at<NodeId>(1)};
-    Stage stage(is.schema, 2, is.def);
+    setup.def.rules.nodes.push_back(everything);
+    setup.def.rules.nodes[0].members = Members::unbound;
+    setup.def.rules.kinds.resize(setup.schema.kinds().size());
+    setup.def.rules.kinds[index_of(unrouted)].mode = EntityMode::explicit_only;
+    setup.def.rules.kinds[index_of(owners)].mode = EntityMode::explicit_only;
+    setup.def.rules.kinds[index_of(all)].nodes = {id_at<NodeId>(1)};
+    Stage stage(setup.schema, 2, setup.def);
     for (std::uint32_t i = 0; i < 2; ++i) {
         const EntityId me =
-            stage.spawn(is.thing, {250.0F + 500.0F * static_cast<float>(i), 250, 0});
+            stage.spawn(setup.thing, {250.0F + 500.0F * static_cast<float>(i), 250, 0});
         CHECK(stage.visibility().set_viewpoint(stage.observers[i], me) == Status::ok);
     }
     stage.spawn(unrouted);
     const EntityId mine = stage.spawn(owners), everybodys = stage.spawn(all);
     CHECK(stage.world().set_owner(mine, stage.observers[1]) == Status::ok);
-    const EntityId here = stage.spawn(is.thing, {260, 250, 0});
+    const EntityId here = stage.spawn(setup.thing, {260, 250, 0});
     stage.step(5);
     CHECK(stage.client(0).ghost_count() == 3);  // itself, the one for all, the one here
     CHECK(stage.client(1).ghost_count() == 3);  // itself, the one for all, the owned one
@@ -324,25 +324,25 @@ TEST_CASE("replication: explicit, owned, global and spatial kinds work together 
 }
 
 TEST_CASE("replication: moves in a dormant node have no effect before an update (X11 N23)") {
-    WireCells is;
-    const KindId idle = is.schema.kind("idle", {is.position.id});
-    NodeDef dormant = is.def.rules.nodes[0];
+    WireCells setup;
+    const KindId idle = setup.schema.kind("idle", {setup.position.id});
+    NodeDef dormant = setup.def.rules.nodes[0];
     dormant.name = "dormant";
     dormant.members = Members::bound;
     dormant.dormant = true;
-    is.def.rules.nodes[0].members = Members::unbound;
-    is.def.rules.nodes.push_back(dormant);
-    is.def.rules.kinds.resize(is.schema.kinds().size());
-    is.def.rules.kinds[index_of(idle)].nodes = {id_at<NodeId>(1)};
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.thing, {550, 550, 0});
+    setup.def.rules.nodes[0].members = Members::unbound;
+    setup.def.rules.nodes.push_back(dormant);
+    setup.def.rules.kinds.resize(setup.schema.kinds().size());
+    setup.def.rules.kinds[index_of(idle)].nodes = {id_at<NodeId>(1)};
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.thing, {550, 550, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId near = stage.spawn(idle, {560, 560, 0}), far = stage.spawn(idle, {50, 50, 0});
     stage.step(4);
     CHECK(stage.ghost(0, near) != GhostId::none);
     CHECK(stage.ghost(0, far) == GhostId::none);
-    *stage.world().edit(near, is.position) = {40, 40, 0};
-    *stage.world().edit(far, is.position) = {550, 560, 0};
+    *stage.world().edit(near, setup.position) = {40, 40, 0};
+    *stage.world().edit(far, setup.position) = {550, 560, 0};
     stage.step(10);
     CHECK(stage.ghost(0, near) != GhostId::none);
     CHECK(stage.ghost(0, far) == GhostId::none);
@@ -354,20 +354,20 @@ TEST_CASE("replication: moves in a dormant node have no effect before an update 
 }
 
 TEST_CASE("replication: retained ghosts expire and despawns go out within the budget (X11)") {
-    WireCells is;
-    const KindId is_idle = is.schema.kind("resting", {is.position.id, is.numbers.id});
-    is.schema.edit_kind(is_idle).leave = Retention::freeze;
-    is.schema.edit_kind(is_idle).retention_ticks = 30;
-    is.def.budget_bytes_per_tick = 140;
-    Stage stage(is.schema, 2, is.def);
+    WireCells setup;
+    const KindId idle_kind = setup.schema.kind("resting", {setup.position.id, setup.numbers.id});
+    setup.schema.edit_kind(idle_kind).leave = Retention::freeze;
+    setup.schema.edit_kind(idle_kind).retention_ticks = 30;
+    setup.def.budget_bytes_per_tick = 140;
+    Stage stage(setup.schema, 2, setup.def);
     std::vector<EntityId> all;
     for (std::uint32_t index = 0; index < 2; ++index) {
-        const EntityId me = stage.spawn(is.thing, {index == 0 ? 550.0F : 50.0F, 550, 0});
+        const EntityId me = stage.spawn(setup.thing, {index == 0 ? 550.0F : 50.0F, 550, 0});
         CHECK(stage.visibility().set_viewpoint(stage.observers[index], me) == Status::ok);
         all.push_back(me);
     }
-    std::vector<EntityId> was_idle;
-    for (int i = 0; i < 120; ++i) was_idle.push_back(stage.spawn(is_idle, {560, 560, 0}));
+    std::vector<EntityId> idle_entities;
+    for (int i = 0; i < 120; ++i) idle_entities.push_back(stage.spawn(idle_kind, {560, 560, 0}));
     stage.step(60);
     CHECK(stage.client(0).ghost_count() == 121);
     CHECK(stage.client(1).ghost_count() == 1);
@@ -389,7 +389,7 @@ TEST_CASE("replication: retained ghosts expire and despawns go out within the bu
     };
     // A distant client receives nothing about despawns out of its range.
     const std::uint64_t idle = bytes_of_ticks(1, 4);
-    for (int i = 0; i < 60; ++i) CHECK(stage.world().despawn(was_idle[i]) == Status::ok);
+    for (int i = 0; i < 60; ++i) CHECK(stage.world().despawn(idle_entities[i]) == Status::ok);
     std::uint64_t most[2] = {};
     for (int i = 0; i < 20; ++i) {
         const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};
@@ -401,7 +401,7 @@ TEST_CASE("replication: retained ghosts expire and despawns go out within the bu
     CHECK(most[0] <= 140);
     CHECK(most[1] <= idle);
     // The first client moves away, and its retained ghosts expire.
-    *stage.world().edit(all[0], is.position) = {950, 50, 0};
+    *stage.world().edit(all[0], setup.position) = {950, 50, 0};
     CHECK(bytes_of_ticks(0, 20) <= 140);
     CHECK(stage.client(0).ghost_count() == 1);
     CHECK(kept_count() == 60);
@@ -410,7 +410,7 @@ TEST_CASE("replication: retained ghosts expire and despawns go out within the bu
 }
 
 TEST_CASE("replication: one custom filter applies to all entities and observers (O23 X4)") {
-    WireCells is;
+    WireCells setup;
     // Hides entities with an odd index from all observers. Without the filter nothing is hidden.
     Kernel hide;
     hide.combine = Combine::subtract;
@@ -418,15 +418,15 @@ TEST_CASE("replication: one custom filter applies to all entities and observers 
     hide.custom =
         make_pair_kernel({.name = "filtered", .reads_positions = false},
                          [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 1; });
-    is.def.rules.nodes[0].steps.push_back(hide);
+    setup.def.rules.nodes[0].steps.push_back(hide);
     // Entities that the level placed are filtered in the same way.
-    const KindId placed = is.schema.kind("placed", {is.position.id});
-    is.schema.edit_kind(placed).leave = Retention::deactivate;
-    is.def.rules.kinds.resize(is.schema.kinds().size());
-    Stage stage(is.schema, 2, is.def);
+    const KindId placed = setup.schema.kind("placed", {setup.position.id});
+    setup.schema.edit_kind(placed).leave = Retention::deactivate;
+    setup.def.rules.kinds.resize(setup.schema.kinds().size());
+    Stage stage(setup.schema, 2, setup.def);
     std::vector<EntityId> all;
     for (int i = 0; i < 20; ++i)
-        all.push_back(stage.spawn(i < 10 ? is.thing : placed, {560, 560, 0}));
+        all.push_back(stage.spawn(i < 10 ? setup.thing : placed, {560, 560, 0}));
     for (std::uint32_t index = 0; index < 2; ++index)
         CHECK(stage.visibility().set_viewpoint(stage.observers[index], all[0]) == Status::ok);
     stage.step(4);
@@ -435,12 +435,12 @@ TEST_CASE("replication: one custom filter applies to all entities and observers 
         for (const EntityId entity : all)
             CHECK((stage.ghost(index, entity) != GhostId::none) == (index_of(entity) % 2 == 0));
     }
-    Rules off = is.def.rules;
+    Rules off = setup.def.rules;
     off.nodes[0].steps.pop_back();
     CHECK(stage.server->set_rules(off) == "");
     stage.step(4);
     CHECK(stage.client(0).ghost_count() == 20);
-    CHECK(stage.server->set_rules(is.def.rules) == "");
+    CHECK(stage.server->set_rules(setup.def.rules) == "");
     stage.step(4);
     CHECK(stage.client(0).ghost_count() == 10);
 }

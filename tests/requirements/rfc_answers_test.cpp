@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Query results: work done, live kernels, relevance scores, views, per-observer overrides,
+// Cost of a join, live rule edits, relevance scores, the relevant set, per-observer overrides,
 // explanations.
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ TEST_CASE("interest: a join or leave costs work for its own view only (N38 M23)"
 }
 
 TEST_CASE("interest: an entity that all observers see has no observer list (N38)") {
-    // The cost of observers does not depend on how many entities all of them see.
+    // An entity that all observers see costs less than one bit per observer.
     const auto bytes_of_observers = [](std::uint32_t entities) {
         CountedMemory memory;
         InterestManager manager = make(std::vector{node("all", {})});
@@ -134,7 +134,7 @@ TEST_CASE("interest: a changed flag counts in the same tick without an update ca
     InterestManager manager =
         make(std::vector{node("n", {within(Combine::add, 10), flag(Combine::subtract, 0)})});
     spawn(manager, 0, 50);
-    spawn(manager, 1, 55);  // has no such flag: the kernel does not match
+    spawn(manager, 1, 55);  // flag not set: the subtract step does not match
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1});
     CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) == Status::ok);
@@ -173,24 +173,24 @@ TEST_CASE("interest: one kernel function returns both match and score (X2 N51)")
         const float away = std::abs(p.position().x - p.positions()[0].x);
         return away > 45 ? std::numeric_limits<float>::quiet_NaN() : 2 - away / 10;
     };
-    InterestManager manager = make(std::vector{
-        node("heard",
-             {own_kernel(Combine::add, make_pair_kernel({.name = "heard", .reach = 60}, score))})});
+    InterestManager manager = make(std::vector{node(
+        "audible",
+        {own_kernel(Combine::add, make_pair_kernel({.name = "audible", .reach = 60}, score))})});
     spawn(manager, 0, 0);
     const ObserverId observer = watch(manager, id(0));
     std::vector<EntityId> all;
-    std::vector<float> expected, sent;
+    std::vector<float> expected, scores;
     for (std::uint32_t i = 1; i <= 25; ++i) {
         all.push_back(spawn(manager, i, static_cast<float>(2 * i)));
         const float raw = 2 - static_cast<float>(2 * i) / 10;
         expected.push_back(raw <= 0 ? 0 : std::min(raw, 1.0F));
     }
     manager.tick();
-    sent.resize(all.size());
-    manager.scores(observer, all, sent);
+    scores.resize(all.size());
+    manager.scores(observer, all, scores);
     for (std::size_t i = 0; i < all.size(); ++i) {
         CHECK(manager.is_relevant(observer, all[i]) == (expected[i] > 0));
-        CHECK(sent[i] == doctest::Approx(expected[i]));
+        CHECK(scores[i] == doctest::Approx(expected[i]));
     }
 }
 
@@ -237,16 +237,16 @@ TEST_CASE("interest: scores come from the deciding kernel, for queried entities 
     const ObserverId observer = watch(manager, id(210));
     manager.tick();
     CHECK(measuring->measured == 0);  // no cost without a score query
-    std::vector<EntityId> requested{id(210), id(211)};
+    std::vector<EntityId> queried{id(210), id(211)};
     std::vector<float> score(2);
     measuring->tests = 0;
-    manager.scores(observer, requested, score);
+    manager.scores(observer, queried, score);
     CHECK(score == std::vector<float>{0.25F, 0.25F});
     CHECK(measuring->measured <= 2);
     CHECK(measuring->tests <= 2);
-    requested = {id(0)};
+    queried = {id(0)};
     score = {9};
-    manager.scores(observer, requested, score);
+    manager.scores(observer, queried, score);
     CHECK(score[0] == 0);
     CHECK(measuring->measured <= 2);
 }
@@ -258,46 +258,46 @@ TEST_CASE("interest: changed scores of a tick equal the scores of single queries
     for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(5 * i));
     const ObserverId observer = watch(manager, id(0));
     CHECK(manager.set_owner(id(7), observer) == Status::ok);
-    using Replicated = std::map<std::uint32_t, float>;
-    const auto replicated = [&] {
+    using ScoreByIndex = std::map<std::uint32_t, float>;
+    const auto changed_scores = [&] {
         manager.tick();
         const Scores now = manager.changed_scores(observer);
         REQUIRE(now.entities.size() == now.score.size());
-        Replicated out;
+        ScoreByIndex out;
         for (std::size_t i = 0; i < now.entities.size(); ++i) {
             CHECK(out.emplace(now.entities[i], now.score[i]).second);
             const EntityId one = id(now.entities[i]);
-            float requested = 0;
-            manager.scores(observer, std::span(&one, 1), std::span(&requested, 1));
-            CHECK(requested == now.score[i]);
+            float queried_score = 0;
+            manager.scores(observer, std::span(&one, 1), std::span(&queried_score, 1));
+            CHECK(queried_score == now.score[i]);
         }
         return out;
     };
     const auto nearness = [](float m) { return 1 - m / 40; };
-    CHECK(replicated() ==
-          Replicated{
+    CHECK(changed_scores() ==
+          ScoreByIndex{
               {0, 1}, {1, nearness(5)}, {2, nearness(10)}, {3, nearness(15)}, {4, 0.5F}, {7, 1}});
-    CHECK(replicated().empty());
+    CHECK(changed_scores().empty());
     put(manager, 2, 12);
     put(manager, 7, 36);
     put(manager, 9, 46);
-    CHECK(replicated() == Replicated{{2, nearness(12)}, {7, 1}});  // an owned entity scores 1
+    CHECK(changed_scores() == ScoreByIndex{{2, nearness(12)}, {7, 1}});  // an owned entity scores 1
     CHECK(manager.attach(id(5), id(3)) == Status::ok);
-    CHECK(replicated().empty());  // it enters, but its root did not move
+    CHECK(changed_scores().empty());  // it enters, but its root did not move
     put(manager, 3, 16);
-    CHECK(replicated() == Replicated{{3, nearness(16)}, {5, nearness(16)}});
+    CHECK(changed_scores() == ScoreByIndex{{3, nearness(16)}, {5, nearness(16)}});
     put(manager, 3, 60);
-    CHECK(replicated().empty());
+    CHECK(changed_scores().empty());
     CHECK(manager.remove_observer(observer) == Status::ok);
     CHECK(manager.changed_scores(observer).entities.empty());
 
     def.measure_scores = false;
     InterestManager other = make(def);
     spawn(other, 0, 0);
-    const ObserverId some_client = watch(other, id(0));
+    const ObserverId observer_of_other = watch(other, id(0));
     other.tick();
-    CHECK(other.is_relevant(some_client, id(0)));
-    CHECK(other.changed_scores(some_client).entities.empty());
+    CHECK(other.is_relevant(observer_of_other, id(0)));
+    CHECK(other.changed_scores(observer_of_other).entities.empty());
 }
 
 TEST_CASE("interest: changed scores are those of the tick, whatever was edited since (N44)") {
@@ -314,12 +314,12 @@ TEST_CASE("interest: changed scores are those of the tick, whatever was edited s
     spawn(manager, 20, 2);  // at the position of a despawned entity
     put(manager, 3, 500);
     CHECK(manager.deny(observer, id(4), true) == Status::ok);
-    const Scores replicated = manager.changed_scores(observer);
+    const Scores changed = manager.changed_scores(observer);
     std::map<std::uint32_t, float> by_index;
-    for (std::size_t i = 0; i < replicated.entities.size(); ++i)
-        by_index[replicated.entities[i]] = replicated.score[i];
+    for (std::size_t i = 0; i < changed.entities.size(); ++i)
+        by_index[changed.entities[i]] = changed.score[i];
     const auto nearness = [](float m) { return 1 - m / 40; };
-    CHECK(replicated.entities.size() == by_index.size());
+    CHECK(changed.entities.size() == by_index.size());
     CHECK(by_index == std::map<std::uint32_t, float>{{0, 1},
                                                      {1, nearness(2)},
                                                      {2, nearness(4)},

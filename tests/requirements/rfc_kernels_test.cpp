@@ -175,11 +175,11 @@ TEST_CASE("interest: a step without effect because nothing was added causes a wa
         return make(std::vector{node("near", std::move(steps))}).warnings();
     };
     CHECK(warnings({within(Combine::add, 10), flag(Combine::subtract, 0)}).empty());
-    const auto sent = warnings({flag(Combine::subtract, 0), flag(Combine::require, 0),
-                                within(Combine::add, 10), flag(Combine::subtract, 0)});
-    REQUIRE(sent.size() == 2);
-    CHECK(sent[0] == "node 'near', step 1: nothing has been added before it: it has no effect");
-    CHECK(sent[1] == "node 'near', step 2: nothing has been added before it: it has no effect");
+    const auto reported = warnings({flag(Combine::subtract, 0), flag(Combine::require, 0),
+                                    within(Combine::add, 10), flag(Combine::subtract, 0)});
+    REQUIRE(reported.size() == 2);
+    CHECK(reported[0] == "node 'near', step 1: nothing has been added before it: it has no effect");
+    CHECK(reported[1] == "node 'near', step 2: nothing has been added before it: it has no effect");
 }
 
 TEST_CASE("interest: an observer's own entity is a candidate like any other (N20)") {
@@ -268,25 +268,25 @@ TEST_CASE("interest: a kernel with a margin remembers entities between refreshes
     CHECK(waited == 2 * (every - 1));
 }
 
-TEST_CASE("interest: a timed condition keeps its last result until its next turn (X4)") {
+TEST_CASE("interest: a timed condition keeps its last result until its next evaluation (X4)") {
     // A condition that only the game knows. It is expensive, so it is evaluated every eighth tick.
     // The distance is evaluated in every tick.
-    struct Requests {
-        std::atomic<int> questions{0};
-        std::atomic<bool> answer{true};
+    struct Condition {
+        std::atomic<int> calls{0};
+        std::atomic<bool> result{true};
     };
-    const auto requested = std::make_shared<Requests>();
+    const auto condition = std::make_shared<Condition>();
     NodeDef near = node("near", {within(Combine::add, 10)});
     NodeDef timed = node("timed", {within(Combine::add, 50)});
-    Kernel request;
-    request.combine = Combine::require;
-    request.type = KernelType::custom;
-    request.custom = make_pair_kernel({.name = "dear", .reads_positions = false},
-                                      [requested](const Pair&) noexcept {
-                                          ++requested->questions;
-                                          return requested->answer.load();
-                                      });
-    timed.steps.push_back(request);
+    Kernel timed_step;
+    timed_step.combine = Combine::require;
+    timed_step.type = KernelType::custom;
+    timed_step.custom = make_pair_kernel({.name = "expensive", .reads_positions = false},
+                                         [condition](const Pair&) noexcept {
+                                             ++condition->calls;
+                                             return condition->result.load();
+                                         });
+    timed.steps.push_back(timed_step);
     timed.combine = Combine::require;
     timed.every_ticks = 8;
     timed.lazy_leave = true;
@@ -302,24 +302,24 @@ TEST_CASE("interest: a timed condition keeps its last result until its next turn
     };
     CHECK(count() == 16);
     // Its result changes: the observers get it one after the other, all within eight ticks.
-    requested->answer = false;
+    condition->result = false;
     std::vector<std::ptrdiff_t> left;
-    std::vector<int> questions;
+    std::vector<int> calls;
     for (int i = 0; i < 8; ++i) {
-        requested->questions = 0;
+        condition->calls = 0;
         for (std::uint32_t o = 0; o < 16; ++o) put(manager, o, 50 + 0.01F * static_cast<float>(i));
         manager.tick();
         left.push_back(count());
-        questions.push_back(requested->questions);
+        calls.push_back(condition->calls);
     }
     CHECK(left.back() == 0);
-    const int most = *std::max_element(questions.begin(), questions.end());
-    CHECK(*std::min_element(questions.begin(), questions.end()) > 0);
-    CHECK(most * 4 < std::accumulate(questions.begin(), questions.end(), 0));
+    const int most = *std::max_element(calls.begin(), calls.end());
+    CHECK(*std::min_element(calls.begin(), calls.end()) > 0);
+    CHECK(most * 4 < std::accumulate(calls.begin(), calls.end(), 0));
     CHECK(std::is_sorted(left.rbegin(), left.rend()));
     CHECK(std::adjacent_find(left.begin(), left.end()) == left.end());  // some in each tick
     // The distance does not wait for it.
-    requested->answer = true;
+    condition->result = true;
     for (int i = 0; i < 8; ++i) manager.tick();
     for (const ObserverId observer : observers) CHECK(manager.recheck(observer) == Status::ok);
     manager.tick();
@@ -490,11 +490,11 @@ TEST_CASE("interest: events do not depend on the order or threads of nodes (N25)
     }
     std::mt19937 random(5);
     std::uniform_real_distribution<float> anywhere(0, 99);
-    std::size_t replicated = 0;
+    std::size_t reported = 0;
     for (int tick = 0; tick < 5; ++tick) {
         one.tick();
         other.tick();
-        replicated += one.events().size();
+        reported += one.events().size();
         for (const ObserverId observer : observers)
             REQUIRE(news(one, observer) == news(other, observer));
         for (std::uint32_t i = 0; i < n; i += 7) {
@@ -503,7 +503,7 @@ TEST_CASE("interest: events do not depend on the order or threads of nodes (N25)
             CHECK(other.move(id(i), position) == Status::ok);
         }
     }
-    CHECK(replicated > 10'000);
+    CHECK(reported > 10'000);
 }
 
 TEST_CASE("interest: a node lists its entities, and an entity lists its nodes (N31)") {

@@ -16,8 +16,8 @@ namespace purview::test {
 namespace {
 
 /// An idle world with all observers in the middle of column 3, row 3. Everything has been sent.
-std::unique_ptr<CellWorld> is_idle(Payload mode, std::uint32_t clients = 1,
-                                   std::uint32_t walkers = 0) {
+std::unique_ptr<CellWorld> make_idle_world(Payload mode, std::uint32_t clients = 1,
+                                           std::uint32_t walkers = 0) {
     CellWorldDef def;
     def.mode = mode;
     def.clients = clients;
@@ -28,14 +28,14 @@ std::unique_ptr<CellWorld> is_idle(Payload mode, std::uint32_t clients = 1,
 }
 
 void edit_hp(CellWorld& world, EntityId entity, std::uint16_t hp) {
-    world.server->world().edit(entity, world.is.body)->hp = hp;
+    world.server->world().edit(entity, world.setup.body)->hp = hp;
 }
 
 double hp_at(CellWorld& world, std::uint32_t client, EntityId entity) {
     const GhostId ghost = world.ghost(client, entity);
     return ghost == GhostId::none
                ? -1
-               : world.peers[client]->client.value_of(ghost, world.is.body.id, 1);
+               : world.peers[client]->client.value_of(ghost, world.setup.body.id, 1);
 }
 
 std::uint64_t copies(const CellWorld& world) {
@@ -48,14 +48,14 @@ std::uint64_t sections(const CellWorld& world) {
 }  // namespace
 
 TEST_CASE("shared cells: update many writes a change for each surrounding cell (P4 P6)") {
-    const auto made = is_idle(Payload::update_many, 3);
+    const auto made = make_idle_world(Payload::update_many, 3);
     CellWorld& world = *made;
     // Three observers in three adjacent cells. The entity is in the middle cell.
     std::vector<EntityId> players;
     for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
     (void)world.server->world().move(players[0], {125, 140, 0});
     (void)world.server->world().move(players[2], {225, 140, 0});
-    const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
+    const EntityId rat = world.spawn(world.setup.walker, {176, 141, 0});
     world.step(10);
     const std::uint64_t written = sections(world), taken = copies(world);
     // Two edits in a tick: only the last value is sent, and once.
@@ -68,14 +68,14 @@ TEST_CASE("shared cells: update many writes a change for each surrounding cell (
 }
 
 TEST_CASE("shared cells: read many writes a change once for all readers (P5 P30)") {
-    const auto made = is_idle(Payload::read_many, 3);
+    const auto made = make_idle_world(Payload::read_many, 3);
     CellWorld& world = *made;
     std::vector<EntityId> players;
     for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
     (void)world.server->world().move(players[0], {125, 140, 0});
     (void)world.server->world().move(players[2], {225, 140, 0});
-    const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
-    const EntityId far = world.spawn(world.is.walker, {230, 141, 0});
+    const EntityId rat = world.spawn(world.setup.walker, {176, 141, 0});
+    const EntityId far = world.spawn(world.setup.walker, {230, 141, 0});
     world.step(10);
     std::uint64_t written = sections(world), taken = copies(world);
     edit_hp(world, rat, 7);
@@ -96,13 +96,13 @@ TEST_CASE("shared cells: read many writes a change once for all readers (P5 P30)
 
 TEST_CASE("shared cells: only cells with changes are written (P7)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode, 2, 60);
+        const auto made = make_idle_world(mode, 2, 60);
         CellWorld& world = *made;
         const std::uint64_t written = sections(world), taken = copies(world);
         world.step(5);
         CHECK(sections(world) == written);
         CHECK(copies(world) == taken);
-        const EntityId near = world.spawn(world.is.walker, {176, 141, 0});
+        const EntityId near = world.spawn(world.setup.walker, {176, 141, 0});
         world.step(8);  // it is new: no payload repeats its enter
         CHECK(sections(world) == written);
         edit_hp(world, near, 5);
@@ -147,14 +147,14 @@ TEST_CASE("shared cells: client and server agree on the cell of a ghost (P8)") {
 
 TEST_CASE("shared cells: a crossing sends only the cells that are new (P12 P13 P20)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode);
+        const auto made = make_idle_world(mode);
         CellWorld& world = *made;
         const EntityId player = world.players.begin()->second;
         // One entity in each cell of row 3, columns 1 to 5.
         std::vector<EntityId> row;
         for (int column = 1; column < 6; ++column)
             row.push_back(
-                world.spawn(world.is.walker, {50.0F * static_cast<float>(column) + 20, 141, 0}));
+                world.spawn(world.setup.walker, {50.0F * static_cast<float>(column) + 20, 141, 0}));
         world.step(10);
         const auto seen = [&] {
             std::string text;
@@ -183,12 +183,12 @@ TEST_CASE("shared cells: a crossing sends only the cells that are new (P12 P13 P
 
 TEST_CASE("shared cells: an entering ghost is not also sent in the payload (P17 P18 P19)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode, 2);
+        const auto made = make_idle_world(mode, 2);
         CellWorld& world = *made;
-        const EntityId resident = world.spawn(world.is.walker, {170, 130, 0});
+        const EntityId resident = world.spawn(world.setup.walker, {170, 130, 0});
         world.step(10);
         // A newcomer crosses into the cell and changes while the resident changes as well.
-        const EntityId newcomer = world.spawn(world.is.walker, {20, 20, 0});
+        const EntityId newcomer = world.spawn(world.setup.walker, {20, 20, 0});
         world.step(10);
         CHECK(world.ghost(0, newcomer) == GhostId::none);
         world.peers[0]->client.clear_events();
@@ -209,7 +209,7 @@ TEST_CASE("shared cells: an entering ghost is not also sent in the payload (P17 
 
 TEST_CASE("shared cells: without changes only keep-alive packets are sent (P19)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode, 1, 80);
+        const auto made = make_idle_world(mode, 1, 80);
         CellWorld& world = *made;
         world.step(40);
         const std::uint64_t before = world.peers[0]->client.stats().packets_received;
@@ -221,9 +221,9 @@ TEST_CASE("shared cells: without changes only keep-alive packets are sent (P19)"
 }
 
 TEST_CASE("shared cells: a node that depends on the observer is refused with the reason") {
-    const CellSchema is;
+    const CellSchema setup;
     const auto problem = [&](auto&& change) {
-        Rules rules = is.rules(Payload::read_many);
+        Rules rules = setup.rules(Payload::read_many);
         rules.flag_names = {"cloaked"};
         change(rules.nodes[0], rules);
         return problem_of(rules);
@@ -301,10 +301,10 @@ TEST_CASE("shared cells: a node that depends on the observer is refused with the
 }
 
 TEST_CASE("shared cells: grids that a full message stream has no room for are sent later") {
-    const CellSchema is;
+    const CellSchema setup;
     ServerDef def;
-    def.rules = is.rules(Payload::read_many);
-    test::Stage stage(is.schema, 1, def);
+    def.rules = setup.rules(Payload::read_many);
+    test::Stage stage(setup.schema, 1, def);
     stage.step(5);
     REQUIRE(stage.client().cell_grid_count() == 1);
     stage.loses_all_to = 0;
@@ -332,7 +332,7 @@ TEST_CASE("shared cells: payload modes can change at run time without a mismatch
     for (int round = 0; round < 4; ++round) {
         for (const Payload mode :
              {Payload::read_many, Payload::update_many, Payload::per_observer}) {
-            REQUIRE(world.server->set_rules(world.is.rules(mode)) == "");
+            REQUIRE(world.server->set_rules(world.setup.rules(mode)) == "");
             const std::uint64_t before = copies(world);
             world.step(25);
             CHECK((copies(world) > before + 20) == (mode != Payload::per_observer));
@@ -392,8 +392,8 @@ TEST_CASE("shared cells: payloads in every tick do not block a large entity") {
         const std::uint64_t taken = copies(world);
         for (int i = 0; i < 10; ++i) step();
         CHECK(copies(world) - taken >= 10);  // a payload in every tick
-        const EntityId chest = world.spawn(world.is.chest, {170, 141, 0});
-        for (const auto& lot : world.is.lots) {
+        const EntityId chest = world.spawn(world.setup.chest, {170, 141, 0});
+        for (const auto& lot : world.setup.lots) {
             for (auto& thing : world.server->world().edit(chest, lot)->things) thing.fill('x');
         }
         for (int i = 0; i < 20 && world.ghost(0, chest) == GhostId::none; ++i) step();
@@ -403,11 +403,11 @@ TEST_CASE("shared cells: payloads in every tick do not block a large entity") {
 }
 
 TEST_CASE("shared cells: a call sends unacknowledged payload values of its target again") {
-    // The RPC tests and the simulator test the order of calls and changes. This test: values of a
-    // payload that is not acknowledged are sent again with a call.
-    const auto made = is_idle(Payload::read_many);
+    // The RPC tests and the simulator check the order of calls and changes. This test checks that
+    // values of an unacknowledged payload are sent again with a call.
+    const auto made = make_idle_world(Payload::read_many);
     CellWorld& world = *made;
-    const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
+    const EntityId rat = world.spawn(world.setup.walker, {176, 141, 0});
     world.step(10);
     edit_hp(world, rat, 5);
     world.peers[0]->down.faults.loss = 1;

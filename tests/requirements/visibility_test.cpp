@@ -47,44 +47,44 @@ struct PlainSchema {
     ServerDef def;
 };
 
-double number(Stage& stage, std::uint32_t client, GhostId ghost, const PlainSchema& is) {
-    return stage.client(client).value_of(ghost, is.plain.id, 0);
+double number(Stage& stage, std::uint32_t client, GhostId ghost, const PlainSchema& setup) {
+    return stage.client(client).value_of(ghost, setup.plain.id, 0);
 }
 
 }  // namespace
 
 TEST_CASE("visibility: state is sent only to clients to which it is relevant (N26 F2)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 2, is.def);
-    const EntityId entity = stage.spawn(is.named);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 2, setup.def);
+    const EntityId entity = stage.spawn(setup.named);
     show(stage, 0, entity);
     stage.step(20);
     const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};
     for (int i = 0; i < 40; ++i) {
-        stage.world().edit(entity, is.plain)->number = static_cast<std::uint16_t>(i + 1);
+        stage.world().edit(entity, setup.plain)->number = static_cast<std::uint16_t>(i + 1);
         stage.step();
     }
-    CHECK(number(stage, 0, stage.ghost(0, entity), is) == 40);
+    CHECK(number(stage, 0, stage.ghost(0, entity), setup) == 40);
     CHECK(stage.client(1).ghost_count() == 0);
     CHECK(stage.bytes_to[0] - before[0] > 40 * 12);
     CHECK(stage.bytes_to[1] - before[1] < 40 * 12);
 }
 
 TEST_CASE("visibility: without rules all see everything but denials (M1 N28 N30 N33)") {
-    PlainSchema is;
-    is.schema.audience(is.plain.id, {AudienceType::owner});
-    NodeDef nobodys;  // a node that matches only entities that are bound to it
-    nobodys.name = "bound only";
-    nobodys.members = Members::bound;
-    is.def.rules.nodes = {nobodys};
-    Stage stage(is.schema, 2, is.def);
-    const EntityId one = stage.spawn(is.open), other = stage.spawn(is.open);
+    PlainSchema setup;
+    setup.schema.audience(setup.plain.id, {AudienceType::owner});
+    NodeDef bound_only;  // a node that matches only entities that are bound to it
+    bound_only.name = "bound only";
+    bound_only.members = Members::bound;
+    setup.def.rules.nodes = {bound_only};
+    Stage stage(setup.schema, 2, setup.def);
+    const EntityId one = stage.spawn(setup.open), other = stage.spawn(setup.open);
     stage.step(4);
     CHECK(stage.client(0).ghost_count() == 0);
     CHECK(stage.client(1).ghost_count() == 0);
     CHECK(stage.world().set_owner(one, stage.observers[0]) == Status::ok);
     CHECK(stage.visibility().deny(stage.observers[1], other, true) == Status::ok);
-    stage.world().edit(one, is.plain)->number = 5;
+    stage.world().edit(one, setup.plain)->number = 5;
     stage.server->set_interest_level(InterestLevel::none);
     stage.step(4);
     CHECK(stage.client(0).ghost_count() == 2);
@@ -95,12 +95,12 @@ TEST_CASE("visibility: without rules all see everything but denials (M1 N28 N30 
     stage.step(3);
     CHECK(stage.ghost(1, other) == GhostId::none);
     // Audiences apply at every level.
-    CHECK(number(stage, 0, stage.ghost(0, one), is) == 5);
-    CHECK(number(stage, 1, stage.ghost(1, one), is) == 0);
+    CHECK(number(stage, 0, stage.ghost(0, one), setup) == 5);
+    CHECK(number(stage, 1, stage.ghost(1, one), setup) == 0);
 }
 
 TEST_CASE("visibility: explicit entities stay hidden, also from later joins (N32 N33)") {
-    const PlainSchema is;
+    const PlainSchema setup;
     class Joining final : public Game {
       public:
         std::optional<EntityId> on_join(Server& server, ObserverId observer,
@@ -115,15 +115,15 @@ TEST_CASE("visibility: explicit entities stay hidden, also from later joins (N32
         EntityId forbidden = EntityId::none;
     };
     Joining game;
-    ServerDef def = is.def;
-    def.schema = &is.schema;
+    ServerDef def = setup.def;
+    def.schema = &setup.schema;
     def.mac = &test_mac;
     def.secret = test_secret;
     Server server = std::move(*Server::create(def, game));
-    const EntityId nobodys = server.world().spawn({.kind = is.named});
-    game.forbidden = server.world().spawn({.kind = is.open});
-    const EntityId everybodys = server.world().spawn({.kind = is.open});
-    (void)nobodys;
+    const EntityId not_allowed = server.world().spawn({.kind = setup.named});
+    game.forbidden = server.world().spawn({.kind = setup.open});
+    const EntityId everybodys = server.world().spawn({.kind = setup.open});
+    (void)not_allowed;
     (void)everybodys;
     ClientDef client_def;
     client_def.nonce = 5;
@@ -146,10 +146,10 @@ TEST_CASE("visibility: explicit entities stay hidden, also from later joins (N32
 }
 
 TEST_CASE("visibility: owners see explicit entities only if the kind allows it (N32)") {
-    PlainSchema is;
-    is.def.rules.kinds[index_of(is.prop)].owner_sees = false;
-    Stage stage(is.schema, 2, is.def);
-    const EntityId seen = stage.spawn(is.named), unseen = stage.spawn(is.prop);
+    PlainSchema setup;
+    setup.def.rules.kinds[index_of(setup.prop)].owner_sees = false;
+    Stage stage(setup.schema, 2, setup.def);
+    const EntityId seen = stage.spawn(setup.named), unseen = stage.spawn(setup.prop);
     for (const EntityId entity : {seen, unseen})
         CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
     stage.step(4);
@@ -162,14 +162,14 @@ TEST_CASE("visibility: owners see explicit entities only if the kind allows it (
 }
 
 TEST_CASE("visibility: an entity that no client sees is not encoded (M26)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 2, is.def);
-    const EntityId seen = stage.spawn(is.open), unseen = stage.spawn(is.named);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 2, setup.def);
+    const EntityId seen = stage.spawn(setup.open), unseen = stage.spawn(setup.named);
     stage.step(10);
     const auto encodings_of = [&](EntityId entity) {
         const std::uint64_t before = stage.server->stats().encodings;
         for (int i = 0; i < 20; ++i) {
-            ++stage.world().edit(entity, is.plain)->number;
+            ++stage.world().edit(entity, setup.plain)->number;
             stage.step();
         }
         stage.step(4);
@@ -180,9 +180,9 @@ TEST_CASE("visibility: an entity that no client sees is not encoded (M26)") {
 }
 
 TEST_CASE("visibility: overrides apply at once, events and ghosts with the tick (N34)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 2, is.def);
-    const EntityId named = stage.spawn(is.named), open = stage.spawn(is.open);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 2, setup.def);
+    const EntityId named = stage.spawn(setup.named), open = stage.spawn(setup.open);
     stage.step(4);
     Visibility& interest = stage.visibility();
     const auto observers_of = [&](EntityId entity) {
@@ -232,10 +232,10 @@ TEST_CASE("visibility: overrides apply at once, events and ghosts with the tick 
 TEST_CASE("visibility: showing or denying many in one tick converges under loss (X1)") {
     for (const bool shows : {true, false}) {
         CAPTURE(shows);
-        const PlainSchema is;
-        Stage stage(is.schema, 2, is.def);
+        const PlainSchema setup;
+        Stage stage(setup.schema, 2, setup.def);
         std::vector<EntityId> all;
-        for (int i = 0; i < 40; ++i) all.push_back(stage.spawn(shows ? is.named : is.open));
+        for (int i = 0; i < 40; ++i) all.push_back(stage.spawn(shows ? setup.named : setup.open));
         stage.step(6);
         stage.loss = 0.33F;
         stage.random = SplitMix(shows ? 3 : 4);
@@ -245,9 +245,9 @@ TEST_CASE("visibility: showing or denying many in one tick converges under loss 
             for (std::uint32_t i = 0; i < all.size(); ++i) {
                 const bool is_in = every > 0 && (i + round) % every == 0;
                 for (const ObserverId observer : stage.observers) {
-                    const Status sent = shows ? stage.visibility().allow(observer, all[i], is_in)
-                                              : stage.visibility().deny(observer, all[i], is_in);
-                    CHECK(sent == Status::ok);
+                    const Status status = shows ? stage.visibility().allow(observer, all[i], is_in)
+                                                : stage.visibility().deny(observer, all[i], is_in);
+                    CHECK(status == Status::ok);
                 }
             }
             stage.step(60);
@@ -262,9 +262,9 @@ TEST_CASE("visibility: showing or denying many in one tick converges under loss 
 }
 
 TEST_CASE("visibility: a retained ghost is not recreated, however often it toggles (X1 X3)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId frozen = stage.spawn(is.frozen);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId frozen = stage.spawn(setup.frozen);
     show(stage, 0, frozen);
     stage.step(4);
     CHECK(stage.changes() == "entered");
@@ -279,9 +279,9 @@ TEST_CASE("visibility: a retained ghost is not recreated, however often it toggl
 }
 
 TEST_CASE("visibility: showing and hiding within a tick cancel out (N34 N35 X1)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId entity = stage.spawn(is.named);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId entity = stage.spawn(setup.named);
     stage.step(3);
     const std::uint64_t before = stage.bytes_to[0];
     stage.changes();
@@ -306,10 +306,10 @@ TEST_CASE("visibility: showing and hiding within a tick cancel out (N34 N35 X1)"
 }
 
 TEST_CASE("visibility: a scene object is retained hidden and resumes as it is (N36 M24)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId prop = stage.spawn(is.prop), thing = stage.spawn(is.named);
-    *stage.world().edit(prop, is.plain) = {7, 8};
+    const PlainSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId prop = stage.spawn(setup.prop), thing = stage.spawn(setup.named);
+    *stage.world().edit(prop, setup.plain) = {7, 8};
     show(stage, 0, prop);
     show(stage, 0, thing);
     stage.step(6);
@@ -322,7 +322,7 @@ TEST_CASE("visibility: a scene object is retained hidden and resumes as it is (N
     CHECK(stage.client().retention(copy) == Retention::deactivate);
     CHECK_FALSE(stage.client().is_held(copy));
     CHECK(stage.client().ghost_count() == 0);
-    CHECK(number(stage, 0, copy, is) == 7);
+    CHECK(number(stage, 0, copy, setup) == 7);
     show(stage, 0, prop);
     stage.step(3);
     CHECK(stage.changes() == "resumed");
@@ -336,12 +336,12 @@ TEST_CASE("visibility: a scene object is retained hidden and resumes as it is (N
 }
 
 TEST_CASE("visibility: a resume sends only what changed since the leave (F19 O25 O26)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     std::vector<EntityId> all;
     for (std::uint16_t i = 0; i < 40; ++i) {
-        all.push_back(stage.spawn(is.frozen, {static_cast<float>(i), 0, 0}));
-        *stage.world().edit(all.back(), is.plain) = {static_cast<std::uint16_t>(40'000 + i), i};
+        all.push_back(stage.spawn(setup.frozen, {static_cast<float>(i), 0, 0}));
+        *stage.world().edit(all.back(), setup.plain) = {static_cast<std::uint16_t>(40'000 + i), i};
         show(stage, 0, all.back());
     }
     std::uint64_t from = stage.bytes_to[0];
@@ -351,7 +351,7 @@ TEST_CASE("visibility: a resume sends only what changed since the leave (F19 O25
     stage.step(6);
     CHECK(stage.client().ghost_count() == 0);
     CHECK(stage.client().retention(GhostId{1}) == Retention::freeze);
-    stage.world().edit(all[3], is.plain)->number = 5;
+    stage.world().edit(all[3], setup.plain)->number = 5;
     from = stage.bytes_to[0];
     for (const EntityId entity : all) show(stage, 0, entity);
     stage.step(6);
@@ -360,15 +360,15 @@ TEST_CASE("visibility: a resume sends only what changed since the leave (F19 O25
     CHECK(again < first * 6 / 10);
     for (std::uint16_t i = 0; i < 40; ++i) {
         const GhostId ghost = stage.ghost(0, all[i]);
-        CHECK(number(stage, 0, ghost, is) == (i == 3 ? 5 : 40'000 + i));
-        CHECK(stage.client().value_of(ghost, is.plain.id, 1) == i);
+        CHECK(number(stage, 0, ghost, setup) == (i == 3 ? 5 : 40'000 + i));
+        CHECK(stage.client().value_of(ghost, setup.plain.id, 1) == i);
     }
 }
 
 TEST_CASE("visibility: retained ghosts expire, those of despawned entities too (F19 X3)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId entity = stage.spawn(is.frozen), mortal = stage.spawn(is.frozen);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId entity = stage.spawn(setup.frozen), mortal = stage.spawn(setup.frozen);
     show(stage, 0, entity);
     show(stage, 0, mortal);
     stage.step(6);
@@ -390,10 +390,10 @@ TEST_CASE("visibility: retained ghosts expire, those of despawned entities too (
 }
 
 TEST_CASE("visibility: random shows, hides and despawns converge under loss (N37 X1 O30)") {
-    const PlainSchema is;
+    const PlainSchema setup;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         CAPTURE(seed);
-        Stage stage(is.schema, 3, is.def);
+        Stage stage(setup.schema, 3, setup.def);
         stage.loss = 0.33F;
         stage.random = SplitMix(seed);
         SplitMix random(seed + 100);
@@ -404,7 +404,7 @@ TEST_CASE("visibility: random shows, hides and despawns converge under loss (N37
             // Now and then everything changes in one tick.
             for (std::uint32_t n = tick % 50 == 0 ? 200 : random.below(6); n > 0; --n) {
                 if (all.size() < 30 || random.chance(0.05F)) {
-                    const KindId kinds[] = {is.named, is.prop, is.frozen};
+                    const KindId kinds[] = {setup.named, setup.prop, setup.frozen};
                     all.push_back(stage.spawn(kinds[random.below(3)]));
                 }
                 const std::size_t at = random.below(static_cast<std::uint32_t>(all.size()));
@@ -419,7 +419,7 @@ TEST_CASE("visibility: random shows, hides and despawns converge under loss (N37
                     owners[entity] = index;
                     (void)stage.world().set_owner(entity, stage.observers[index]);
                 } else if (random.chance(0.8F)) {
-                    stage.world().edit(entity, is.plain)->number =
+                    stage.world().edit(entity, setup.plain)->number =
                         static_cast<std::uint16_t>(random.below(60'000));
                 } else {
                     (void)stage.world().despawn(entity);
@@ -442,8 +442,8 @@ TEST_CASE("visibility: random shows, hides and despawns converge under loss (N37
                 const GhostId ghost = stage.ghost(index, entity);
                 REQUIRE((ghost != GhostId::none) == is_known);
                 if (!is_known) continue;
-                CHECK(number(stage, index, ghost, is) ==
-                      stage.world().get(entity, is.plain)->number);
+                CHECK(number(stage, index, ghost, setup) ==
+                      stage.world().get(entity, setup.plain)->number);
                 CHECK(stage.client(index).is_owned(ghost) == owns);
             }
             CHECK(stage.client(index).ghost_count() == expected);
@@ -453,9 +453,9 @@ TEST_CASE("visibility: random shows, hides and despawns converge under loss (N37
 }
 
 TEST_CASE("visibility: a leave is not a despawn, and unsent entities get neither (X3 O30)") {
-    const PlainSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId far = stage.spawn(is.named), dead = stage.spawn(is.named);
+    const PlainSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId far = stage.spawn(setup.named), dead = stage.spawn(setup.named);
     show(stage, 0, far);
     show(stage, 0, dead);
     stage.step(4);
@@ -467,7 +467,7 @@ TEST_CASE("visibility: a leave is not a despawn, and unsent entities get neither
     REQUIRE(events.size() == 2);
     CHECK(events[0].reason != events[1].reason);
     stage.client().clear_events();
-    const EntityId never = stage.spawn(is.named);
+    const EntityId never = stage.spawn(setup.named);
     show(stage, 0, never);
     CHECK(stage.world().despawn(never) == Status::ok);
     stage.step(3);
@@ -475,7 +475,7 @@ TEST_CASE("visibility: a leave is not a despawn, and unsent entities get neither
 }
 
 TEST_CASE("visibility: rebinding nodes causes no leave, enter or full state (N45)") {
-    PlainSchema is;
+    PlainSchema setup;
     NodeDef near;
     near.name = "near";
     near.members = Members::bound;
@@ -485,20 +485,20 @@ TEST_CASE("visibility: rebinding nodes causes no leave, enter or full state (N45
     wide.steps[0].enter = wide.steps[0].leave = 100;
     wide.replication.every_ticks = 10;
     wide.replication.leave = Retention::stale;
-    is.def.rules.max = {1000, 10, 0};
-    is.def.rules.nodes = {near, wide};
-    is.def.rules.kinds[index_of(is.frozen)].mode = EntityMode::nodes;
-    is.def.rules.kinds[index_of(is.frozen)].nodes = {id_at<NodeId>(0)};
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.frozen, {500, 0, 0});
-    const EntityId body = stage.spawn(is.frozen, {510, 0, 0});
+    setup.def.rules.max = {1000, 10, 0};
+    setup.def.rules.nodes = {near, wide};
+    setup.def.rules.kinds[index_of(setup.frozen)].mode = EntityMode::nodes;
+    setup.def.rules.kinds[index_of(setup.frozen)].nodes = {id_at<NodeId>(0)};
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.frozen, {500, 0, 0});
+    const EntityId body = stage.spawn(setup.frozen, {510, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     stage.step(20);
     const auto updates = [&] {
         Tick last = stage.client().updated_of(stage.ghost(0, body));
         int count = 0;
         for (std::uint16_t i = 0; i < 40; ++i) {
-            stage.world().edit(body, is.plain)->number = static_cast<std::uint16_t>(i + 1);
+            stage.world().edit(body, setup.plain)->number = static_cast<std::uint16_t>(i + 1);
             stage.step();
             const Tick now = stage.client().updated_of(stage.ghost(0, body));
             count += now != last ? 1 : 0;

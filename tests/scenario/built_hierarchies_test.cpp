@@ -119,12 +119,12 @@ class Fleet {
     EntityId at(std::uint32_t i) const { return all_[i]; }
 
   private:
-    static ServerDef def_of(TagSchema& is) {
+    static ServerDef def_of(TagSchema& setup) {
         // The boat takes input after the crew of the carrier, with its own crew behind it.
-        is.schema.edit_kind(is.named).is_inner_root = true;
-        is.schema.edit_kind(is.named).relative_position = true;
-        ServerDef def = is.def;
-        def.rules.kinds[index_of(is.named)].mode = EntityMode::nodes;
+        setup.schema.edit_kind(setup.named).is_inner_root = true;
+        setup.schema.edit_kind(setup.named).relative_position = true;
+        ServerDef def = setup.def;
+        def.rules.kinds[index_of(setup.named)].mode = EntityMode::nodes;
         NodeDef near;
         near.name = "near";
         near.add(within(60));

@@ -15,8 +15,8 @@ namespace purview::test::late_join {
 namespace {
 
 /// Walkers are in a node of cells with this payload mode, things in a node by distance.
-ServerDef cells_and_things(const TagSchema& is, Payload mode) {
-    ServerDef def = is.def;
+ServerDef cells_and_things(const TagSchema& schema, Payload mode) {
+    ServerDef def = schema.def;
     NodeDef cells;
     cells.name = "cells";
     cells.members = Members::bound;
@@ -27,7 +27,7 @@ ServerDef cells_and_things(const TagSchema& is, Payload mode) {
     near.members = Members::unbound;
     near.add(within(80).leave_at(90));
     def.rules.nodes = {cells, near};
-    def.rules.kinds[index_of(is.walker)].nodes = {id_at<NodeId>(0)};
+    def.rules.kinds[index_of(schema.walker)].nodes = {id_at<NodeId>(0)};
     return def;
 }
 
@@ -88,15 +88,15 @@ class Crowd {
 
 TEST_CASE("scenario: a client that joins while everything changes receives everything" *
           doctest::test_suite("M4 M21 M22")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (const Payload mode : {Payload::per_observer, Payload::update_many, Payload::read_many}) {
         for (const float loss : {0.0F, 0.25F}) {
             CAPTURE(static_cast<int>(mode));
             CAPTURE(loss);
-            ServerDef def = cells_and_things(is, mode);
+            ServerDef def = cells_and_things(schema, mode);
             def.budget_bytes_per_tick = 1'500;
-            Net net(is, 0, def, {loss, 0.03F, 0, 20'000, loss > 0 ? 50'000U : 0}, 11);
-            Crowd crowd(net, is, 5);
+            Net net(schema, 0, def, {loss, 0.03F, 0, 20'000, loss > 0 ? 50'000U : 0}, 11);
+            Crowd crowd(net, schema, 5);
             for (int i = 0; i < 100; ++i) crowd.add();
             net.when_joined = [&](Server& server, std::uint32_t client) {
                 CHECK(server.visibility().set_area(net.observer(client), 0,
@@ -135,15 +135,15 @@ TEST_CASE("scenario: a client that joins while everything changes receives every
 
 TEST_CASE("scenario: at a tiny budget and loss a complete view has all initial entities" *
           doctest::test_suite("M21 M22")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (const std::uint32_t budget : {160U, 300U, 1'000U}) {
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
             CAPTURE(budget);
             CAPTURE(seed);
-            ServerDef def = cells_and_things(is, Payload::per_observer);
+            ServerDef def = cells_and_things(schema, Payload::per_observer);
             def.budget_bytes_per_tick = budget;
-            Net net(is, 0, def, {0.3F, 0.05F, 0, 30'000, 50'000}, seed);
-            Crowd crowd(net, is, seed);
+            Net net(schema, 0, def, {0.3F, 0.05F, 0, 30'000, 50'000}, seed);
+            Crowd crowd(net, schema, seed);
             for (int i = 0; i < 120; ++i) crowd.add();
             net.step(3);
             net.when_joined = [&](Server& server, std::uint32_t client) {
@@ -183,15 +183,15 @@ TEST_CASE("scenario: at a tiny budget and loss a complete view has all initial e
 
 TEST_CASE("scenario: in an unchanged world a view is complete only with all entities" *
           doctest::test_suite("M21")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (const float loss : {0.0F, 0.3F}) {
         for (std::uint64_t seed = 1; seed <= 6; ++seed) {
             CAPTURE(loss);
             CAPTURE(seed);
-            ServerDef def = cells_and_things(is, Payload::per_observer);
+            ServerDef def = cells_and_things(schema, Payload::per_observer);
             def.budget_bytes_per_tick = 150;
-            Net net(is, 0, def, {loss, 0, 0, 20'000, loss > 0 ? 50'000U : 0}, seed);
-            Crowd crowd(net, is, seed);
+            Net net(schema, 0, def, {loss, 0, 0, 20'000, loss > 0 ? 50'000U : 0}, seed);
+            Crowd crowd(net, schema, seed);
             for (int i = 0; i < 100; ++i) crowd.add();
             net.when_joined = [&](Server& server, std::uint32_t client) {
                 CHECK(server.visibility().set_area(net.observer(client), 0, Area::at({})) ==

@@ -16,8 +16,8 @@ namespace {
 
 constexpr float enter = 20, leave = 24;
 
-ServerDef ranged(const TagSchema& is, float cell_size) {
-    ServerDef def = is.def;
+ServerDef ranged(const TagSchema& schema, float cell_size) {
+    ServerDef def = schema.def;
     def.rules.cell_size = cell_size;
     NodeDef near;
     near.name = "near";
@@ -47,10 +47,10 @@ Vec3 moved(Vec3 from, Vec3 direction, float meters) {
 
 TEST_CASE("scenario: an entity or its observer leaves the range in all eight directions" *
           doctest::test_suite("P12 P15 M11")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (const float cell_size : {4.0F, 20.0F, 64.0F}) {
-        Net net(is, 1, ranged(is, cell_size));
-        const EntityId me = net.spawn(is.thing), other = net.spawn(is.thing);
+        Net net(schema, 1, ranged(schema, cell_size));
+        const EntityId me = net.spawn(schema.thing), other = net.spawn(schema.thing);
         CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         // In the middle, on a border of cells, at a corner of the bounds, and outside of them.
         for (const Vec3 home :
@@ -104,14 +104,14 @@ TEST_CASE("scenario: an entity or its observer leaves the range in all eight dir
 
 TEST_CASE("scenario: entities that leave the range are removed on a network with faults" *
           doctest::test_suite("P15")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         CAPTURE(seed);
-        Net net(is, 1, ranged(is, 20), {0.3F, 0.05F, 0, 40'000, 60'000}, seed);
-        const EntityId me = net.spawn(is.thing);
+        Net net(schema, 1, ranged(schema, 20), {0.3F, 0.05F, 0, 40'000, 60'000}, seed);
+        const EntityId me = net.spawn(schema.thing);
         CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         std::vector<EntityId> around;
-        for (int i = 0; i < 8; ++i) around.push_back(net.spawn(is.thing));
+        for (int i = 0; i < 8; ++i) around.push_back(net.spawn(schema.thing));
         SplitMix random(seed);
         const auto all = directions();
         for (int round = 0; round < 60; ++round) {

@@ -27,7 +27,7 @@ void take_messages(Client& client, std::vector<std::vector<std::byte>>& out) {
 }  // namespace
 
 TEST_CASE("scenario: a message larger than a packet arrives whole at every budget and loss") {
-    const TagSchema is;
+    const TagSchema schema;
     const std::vector<std::size_t> sizes{1,
                                          limits::datagram_bytes - 1,
                                          limits::datagram_bytes,
@@ -39,11 +39,11 @@ TEST_CASE("scenario: a message larger than a packet arrives whole at every budge
         for (const float loss : {0.0F, 0.1F, 0.3F, 0.5F}) {
             CAPTURE(budget);
             CAPTURE(loss);
-            ServerDef def = is.def;
+            ServerDef def = schema.def;
             def.budget_bytes_per_tick = budget;
-            Net net(is, 1, def);
+            Net net(schema, 1, def);
             net.set_faults({loss, 0.02F, 0, 10'000, loss > 0 ? 60'000U : 0});
-            const EntityId clock = net.spawn(is.thing);
+            const EntityId clock = net.spawn(schema.thing);
             for (std::uint32_t i = 0; i < sizes.size(); ++i) {
                 const auto bytes = numbered(i, sizes[i]);
                 CHECK(net.server->send_message(net.observer(), bytes) == Status::ok);
@@ -73,8 +73,8 @@ TEST_CASE("scenario: a message larger than a packet arrives whole at every budge
 }
 
 TEST_CASE("scenario: a message beyond the limit is refused, and nothing of it arrives") {
-    const TagSchema is;
-    Net net(is, 1, is.def);
+    const TagSchema schema;
+    Net net(schema, 1, schema.def);
     const auto largest = numbered(1, limits::message_bytes);
     const auto larger = numbered(2, limits::message_bytes + 1);
     CHECK(net.server->send_message(net.observer(), larger) == Status::too_large);
@@ -91,15 +91,15 @@ TEST_CASE("scenario: a message beyond the limit is refused, and nothing of it ar
 }
 
 TEST_CASE("scenario: thousands of reliable messages pass a slow connection in order") {
-    const TagSchema is;
+    const TagSchema schema;
     constexpr std::uint32_t count = 4'000;
     for (const float loss : {0.0F, 0.15F}) {
         CAPTURE(loss);
-        ServerDef def = is.def;
+        ServerDef def = schema.def;
         def.budget_bytes_per_tick = 400;
-        Net net(is, 1, def);
+        Net net(schema, 1, def);
         net.set_faults({loss, 0.02F, 0, 100'000, loss > 0 ? 50'000U : 0});
-        const EntityId clock = net.spawn(is.thing);
+        const EntityId clock = net.spawn(schema.thing);
         net.step(20);
         const auto size_of = [](std::uint32_t number) { return number % 24; };
         for (std::uint32_t i = 0; i < count; ++i) {
@@ -117,7 +117,7 @@ TEST_CASE("scenario: thousands of reliable messages pass a slow connection in or
             // Waiting messages do not starve the state.
             const GhostId ghost = net.ghost(0, clock);
             if (ghost == GhostId::none || ticks < 20) continue;
-            const double value = net.client().value_of(ghost, is.tag.id, 1);
+            const double value = net.client().value_of(ghost, schema.tag.id, 1);
             oldest = std::max(oldest, ticks - static_cast<std::uint32_t>(value));
         }
         net.step(40);

@@ -75,13 +75,13 @@ class Net final : public Game {
         FaultyNetwork up, down;
         Address address;
         ObserverId observer = ObserverId::none;
-        std::set<GhostId> shown;          ///< shown ghosts according to its events
-        std::vector<ClientEvent> news;    ///< since the last take_news
-        std::uint64_t bytes_down = 0;     ///< bytes sent to it
-        std::uint64_t bytes_in_tick = 0;  ///< bytes sent to it in the last tick
-        std::uint64_t unpaired = 0;       ///< repeated enters and leaves
-        std::uint64_t twice = 0;          ///< times that an entity had two ghosts
-        std::uint64_t cycles = 0;         ///< times that parents formed a cycle
+        std::set<GhostId> shown;             ///< shown ghosts according to its events
+        std::vector<ClientEvent> news;       ///< since the last take_news
+        std::uint64_t bytes_down = 0;        ///< bytes sent to it
+        std::uint64_t bytes_in_tick = 0;     ///< bytes sent to it in the last tick
+        std::uint64_t unpaired = 0;          ///< repeated enters and leaves
+        std::uint64_t duplicate_ghosts = 0;  ///< times that an entity had two ghosts
+        std::uint64_t cycles = 0;            ///< times that parents formed a cycle
     };
 
     explicit Net(const TagSchema& schema, std::uint32_t clients, ServerDef def,
@@ -245,7 +245,7 @@ class Net final : public Game {
         for (const auto& peer : peers) {
             CHECK(peer->unpaired == 0);
             CHECK(peer->cycles == 0);
-            CHECK(peer->twice == 0);
+            CHECK(peer->duplicate_ghosts == 0);
             CHECK(peer->client.stats().order_violations == 0);
             CHECK(peer->client.stats().packets_malformed == 0);
         }
@@ -298,7 +298,7 @@ class Net final : public Game {
         std::set<GhostId> ghosts;
         its.for_each([&](GhostId ghost) {
             ghosts.insert(ghost);
-            if (!tags.insert(number_of(its, ghost)).second) ++peer.twice;
+            if (!tags.insert(number_of(its, ghost)).second) ++peer.duplicate_ghosts;
             GhostId at = ghost;
             std::uint32_t steps = 0;
             while (its.parent_of(at) != GhostId::none && steps++ <= its.ghost_count())

@@ -61,10 +61,10 @@ TEST_CASE("client: parents form no cycle when the packet with a detach is lost")
         for (const bool at_once : {false, true}) {
             CAPTURE(relative);
             CAPTURE(at_once);
-            const LinkSchema is(relative);
-            Stage stage(is.schema, 1);
-            const EntityId a = stage.spawn(is.piece, {10, 10, 0});
-            const EntityId b = stage.spawn(is.piece, {20, 10, 0});
+            const LinkSchema setup(relative);
+            Stage stage(setup.schema, 1);
+            const EntityId a = stage.spawn(setup.piece, {10, 10, 0});
+            const EntityId b = stage.spawn(setup.piece, {20, 10, 0});
             CHECK(stage.world().attach(b, a) == Status::ok);
             stage.step(10);
             REQUIRE(has_parents_of(stage, {a, b}));
@@ -92,12 +92,12 @@ TEST_CASE("client: parents form no cycle when the packet with a detach is lost")
 TEST_CASE("client: parents form no cycle in a chain that is reversed under loss") {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         CAPTURE(seed);
-        const LinkSchema is(seed % 2 == 0);
-        Stage stage(is.schema, 1);
+        const LinkSchema setup(seed % 2 == 0);
+        Stage stage(setup.schema, 1);
         SplitMix random(seed);
         std::vector<EntityId> all;
         for (std::uint32_t i = 0; i < 5; ++i)
-            all.push_back(stage.spawn(is.piece, {10.0F * static_cast<float>(i), 10, 0}));
+            all.push_back(stage.spawn(setup.piece, {10.0F * static_cast<float>(i), 10, 0}));
         stage.step(10);
         stage.random = SplitMix(mix64(seed));
         stage.loss = 0.4F;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr float near_m = 30;
 
-ServerDef viewed(const TagSchema& is) {
-    ServerDef def = is.def;
+ServerDef viewed(const TagSchema& schema) {
+    ServerDef def = schema.def;
     NodeDef near;
     near.name = "near";
     near.add(within(near_m));
@@ -30,10 +30,10 @@ constexpr std::array<Faults, 2> networks{Faults{}, Faults{0.3F, 0.05F, 0, 20'000
 
 TEST_CASE("scenario: a passenger changes its parent while one of them leaves the view" *
           doctest::test_suite("O7 O10 O35 O42")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (const Faults& faults : networks) {
-        Net net(is, 1, viewed(is), faults, 3);
-        const EntityId me = net.spawn(is.thing, {0, 0, 0});
+        Net net(schema, 1, viewed(schema), faults, 3);
+        const EntityId me = net.spawn(schema.thing, {0, 0, 0});
         CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         constexpr Vec3 in{10, 10, 0}, out{200, 200, 0};
         // Bits: the positions of the two ships before and after, and the order of calls.
@@ -47,10 +47,10 @@ TEST_CASE("scenario: a passenger changes its parent while one of them leaves the
                     const auto position = [&](unsigned bit) {
                         return (bits >> bit & 1U) != 0 ? in : out;
                     };
-                    const std::array<EntityId, 2> ships{net.spawn(is.thing, position(0)),
-                                                        net.spawn(is.thing, position(1))};
-                    const EntityId passenger = net.spawn(is.rider, {12, 10, 0});
-                    const EntityId bag = net.spawn(is.rider, {12, 11, 0});
+                    const std::array<EntityId, 2> ships{net.spawn(schema.thing, position(0)),
+                                                        net.spawn(schema.thing, position(1))};
+                    const EntityId passenger = net.spawn(schema.rider, {12, 10, 0});
+                    const EntityId bag = net.spawn(schema.rider, {12, 11, 0});
                     CHECK(net.world().attach(bag, passenger) == Status::ok);
                     if (from < 2) CHECK(net.world().attach(passenger, ships[from]) == Status::ok);
                     if (faults.loss == 0) {
@@ -88,19 +88,19 @@ TEST_CASE("scenario: a passenger changes its parent while one of them leaves the
 
 TEST_CASE("scenario: a passenger that is hidden and shown again has its former parent" *
           doctest::test_suite("O35 O22")) {
-    const TagSchema is;
+    const TagSchema schema;
     enum class Means { deny, force_hide };
     for (const Faults& faults : networks) {
         for (const Means means : {Means::deny, Means::force_hide}) {
-            Net net(is, 2, viewed(is), faults, 5);
+            Net net(schema, 2, viewed(schema), faults, 5);
             // The second client has no denials.
-            const EntityId me = net.spawn(is.thing), other = net.spawn(is.thing);
+            const EntityId me = net.spawn(schema.thing), other = net.spawn(schema.thing);
             CHECK(net.visibility().set_viewpoint(net.observer(0), me) == Status::ok);
             CHECK(net.visibility().set_viewpoint(net.observer(1), other) == Status::ok);
-            const EntityId ship = net.spawn(is.thing, {5, 5, 0});
+            const EntityId ship = net.spawn(schema.thing, {5, 5, 0});
             std::array<EntityId, 3> crew{};  // each is a child of the one before
             for (std::size_t i = 0; i < crew.size(); ++i) {
-                crew[i] = net.spawn(is.rider, {6 + static_cast<float>(i), 5, 0});
+                crew[i] = net.spawn(schema.rider, {6 + static_cast<float>(i), 5, 0});
                 CHECK(net.world().attach(crew[i], i == 0 ? ship : crew[i - 1]) == Status::ok);
             }
             CHECK(net.settle() == "");
@@ -170,16 +170,16 @@ TEST_CASE("scenario: a passenger that is hidden and shown again has its former p
 
 TEST_CASE("scenario: passengers change ships at random while ships enter and leave" *
           doctest::test_suite("O7 O35")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         CAPTURE(seed);
-        Net net(is, 1, viewed(is), {0.2F, 0.05F, 0, 30'000, 60'000}, seed);
-        const EntityId me = net.spawn(is.thing);
+        Net net(schema, 1, viewed(schema), {0.2F, 0.05F, 0, 30'000, 60'000}, seed);
+        const EntityId me = net.spawn(schema.thing);
         CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         SplitMix random(seed);
         std::vector<EntityId> ships, crew;
-        for (int i = 0; i < 4; ++i) ships.push_back(net.spawn(is.thing));
-        for (int i = 0; i < 6; ++i) crew.push_back(net.spawn(is.rider));
+        for (int i = 0; i < 4; ++i) ships.push_back(net.spawn(schema.thing));
+        for (int i = 0; i < 6; ++i) crew.push_back(net.spawn(schema.rider));
         for (int round = 0; round < 150; ++round) {
             for (const EntityId ship : ships) {
                 if (random.chance(0.3F))

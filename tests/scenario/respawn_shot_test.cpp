@@ -17,16 +17,16 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one respawned the
         for (const bool is_far : {false, true}) {
             CAPTURE(reuses_index);
             CAPTURE(is_far);
-            TagSchema is;
-            is.schema.rewind(is.position.id);
-            is.schema.rewind(is.tag.id);
-            ServerDef def = is.def;
+            TagSchema setup;
+            setup.schema.rewind(setup.position.id);
+            setup.schema.rewind(setup.tag.id);
+            ServerDef def = setup.def;
             def.rewind.ticks = 40;
             // A full world reuses indices within the history.
             if (reuses_index) def.entities_max = 2;
-            Net net(is, 1, def);
-            const EntityId bystander = net.spawn(is.thing, {-50, 0, 0});
-            EntityId old = net.spawn(is.thing, {10, 0, 0});
+            Net net(setup, 1, def);
+            const EntityId bystander = net.spawn(setup.thing, {-50, 0, 0});
+            EntityId old = net.spawn(setup.thing, {10, 0, 0});
             const Vec3 respawn = is_far ? Vec3{100, 0, 0} : Vec3{10, 0, 0};
             const auto step_with = [&](const std::function<void(Server&, Tick)>& what) {
                 net.when_tick = what;
@@ -58,9 +58,9 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one respawned the
                         CHECK(found[0].entity == old);
                     }
                     CHECK(server.world().despawn(old) == Status::ok);
-                    next = server.world().spawn({.kind = is.thing, .position = respawn});
+                    next = server.world().spawn({.kind = setup.thing, .position = respawn});
                     REQUIRE(next != EntityId::none);
-                    server.world().edit(next, is.tag)->number = 1'000 + tick;
+                    server.world().edit(next, setup.tag)->number = 1'000 + tick;
                     CHECK(next != old);
                     reused += used.insert(index_of(next)).second ? 0 : 1;
                     died = tick;
@@ -73,9 +73,9 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one respawned the
                         CHECK(hits(*view, respawn).empty());
                         for (const EntityId one : {old, next}) {
                             CHECK_FALSE(view->sees(one));
-                            CHECK(view->get(one, is.tag) == nullptr);
+                            CHECK(view->get(one, setup.tag) == nullptr);
                             CHECK(view->position_of(one) == Vec3{});
-                            CHECK(view->write(one, is.tag.id) == Status::refused);
+                            CHECK(view->write(one, setup.tag.id) == Status::refused);
                         }
                         CHECK(view->sees(bystander));
                     }
@@ -96,7 +96,7 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one respawned the
                             REQUIRE(found.size() == (is_there ? 1 : 0));
                             if (is_there) CHECK(found[0].entity == next);
                             if (is_far) CHECK(hits(*view, before).empty());
-                            const Tag* tag = view->get(next, is.tag);
+                            const Tag* tag = view->get(next, setup.tag);
                             CHECK((tag != nullptr) == is_there);
                             if (tag != nullptr) CHECK(tag->number == 1'000 + died);
                         }

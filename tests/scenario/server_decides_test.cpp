@@ -13,22 +13,22 @@ namespace purview::test::server_decides {
 
 namespace {
 
-/// A command of this test's game: set the value of the entity with this tag.
+/// A command to this test's game: sets the value of the entity with this tag.
 struct SetValue {
     std::uint32_t tag = 0;
     std::uint32_t value = 0;
 };
 
 struct DecidedWorld {
-    explicit DecidedWorld(const Faults& faults = {}) : net(is, 2, is.def, faults) {
+    explicit DecidedWorld(const Faults& faults = {}) : net(setup, 2, setup.def, faults) {
         for (std::uint32_t index = 0; index < 2; ++index) {
-            mine[index] = net.spawn(is.thing, {static_cast<float>(index), 0, 0});
-            secret[index] = net.spawn(is.named, {static_cast<float>(index), 5, 0});
-            rider[index] = net.spawn(is.rider, {static_cast<float>(index), 1, 0});
+            mine[index] = net.spawn(setup.thing, {static_cast<float>(index), 0, 0});
+            secret[index] = net.spawn(setup.named, {static_cast<float>(index), 5, 0});
+            rider[index] = net.spawn(setup.rider, {static_cast<float>(index), 1, 0});
             CHECK(net.world().attach(rider[index], mine[index]) == Status::ok);
             CHECK(net.world().set_owner(mine[index], net.observer(index)) == Status::ok);
             CHECK(net.visibility().allow(net.observer(index), secret[index], true) == Status::ok);
-            net.world().edit(mine[index], is.purse)->coins = 5;
+            net.world().edit(mine[index], setup.purse)->coins = 5;
         }
         net.when_command = [this](Server& server, ObserverId, std::span<const std::byte> data) {
             ++commands;
@@ -37,7 +37,7 @@ struct DecidedWorld {
             std::memcpy(&set, data.data(), sizeof set);
             server.world().for_each([&](EntityId entity) {
                 if (net.tag_of(entity) == set.tag)
-                    server.world().edit(entity, is.tag)->value = set.value;
+                    server.world().edit(entity, setup.tag)->value = set.value;
             });
         };
         CHECK(net.settle() == "");
@@ -47,8 +47,8 @@ struct DecidedWorld {
         std::string text;
         net.world().for_each([&](EntityId entity) {
             const Vec3 at = net.world().position_of(entity);
-            const Tag& tag = *net.world().get(entity, is.tag);
-            const Purse* purse = net.world().get(entity, is.purse);
+            const Tag& tag = *net.world().get(entity, setup.tag);
+            const Purse* purse = net.world().get(entity, setup.purse);
             text += std::to_string(tag.number) + " is " + std::to_string(tag.value) + " at " +
                     std::to_string(at.x) + "," + std::to_string(at.y) + " of " +
                     std::to_string(index_of(net.world().owner_of(entity))) + " under " +
@@ -65,7 +65,7 @@ struct DecidedWorld {
         return net.client(index).send_command(std::as_bytes(std::span(&set, 1)));
     }
 
-    TagSchema is;
+    TagSchema setup;
     Net net;
     EntityId mine[2], secret[2], rider[2];
     bool permits = false;
@@ -88,7 +88,7 @@ TEST_CASE("server decides: a command changes nothing unless the game acts on it"
     CHECK(world.send(0, {world.net.tag_of(world.mine[1]), 9}) == Status::ok);
     world.net.step(2);
     CHECK(world.commands == 4);
-    CHECK(world.net.world().get(world.mine[1], world.is.tag)->value == 9);
+    CHECK(world.net.world().get(world.mine[1], world.setup.tag)->value == 9);
     CHECK(world.state() != before);
     CHECK(world.net.settle() == "");
 }

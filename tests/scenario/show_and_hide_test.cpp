@@ -14,13 +14,13 @@ namespace purview::test::show_and_hide {
 namespace {
 
 /// A way to show an entity to the first client, or to hide it.
-struct Switch {
+struct ShowCall {
     const char* name;
-    bool is_named;  ///< a kind that is hidden unless it is allowed
+    bool is_explicit;  ///< uses a kind that is relevant only to allowed observers
     std::function<Status(Net&, EntityId, bool)> set;
 };
 
-std::vector<Switch> switches() {
+std::vector<ShowCall> show_calls() {
     return {{"allow", true,
              [](Net& net, EntityId entity, bool shown) {
                  return net.visibility().allow(net.observer(), entity, shown);
@@ -50,11 +50,11 @@ unsigned shown_of(Net& net, const std::array<EntityId, 2>& entities) {
 
 TEST_CASE("scenario: two entities are shown and hidden in one tick, in every order" *
           doctest::test_suite("N34 N35 N37")) {
-    const TagSchema is;
-    for (const Switch& with : switches()) {
-        CAPTURE(with.name);
-        Net net(is, 1, is.def);
-        const KindId kind = with.is_named ? is.named : is.thing;
+    const TagSchema schema;
+    for (const ShowCall& show_call : show_calls()) {
+        CAPTURE(show_call.name);
+        Net net(schema, 1, schema.def);
+        const KindId kind = show_call.is_explicit ? schema.named : schema.thing;
         const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
                                                net.spawn(kind, {2, 2, 0})};
         // Up to four calls in one tick, with two bits each: which entity, and shown or hidden.
@@ -65,7 +65,8 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
                     CAPTURE(length);
                     CAPTURE(calls);
                     for (unsigned e = 0; e < 2; ++e)
-                        REQUIRE(with.set(net, entities[e], (before >> e & 1U) != 0) == Status::ok);
+                        REQUIRE(show_call.set(net, entities[e], (before >> e & 1U) != 0) ==
+                                Status::ok);
                     net.step(2);
                     REQUIRE(shown_of(net, entities) == before);
                     (void)net.take_news();
@@ -73,7 +74,7 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
                     for (unsigned i = 0; i < length; ++i) {
                         const unsigned call = calls >> 2 * i & 3U, e = call & 1U;
                         const bool shown = (call & 2U) != 0;
-                        REQUIRE(with.set(net, entities[e], shown) == Status::ok);
+                        REQUIRE(show_call.set(net, entities[e], shown) == Status::ok);
                         after = shown ? after | 1U << e : after & ~(1U << e);
                     }
                     net.step(2);
@@ -87,26 +88,26 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
         }
         CHECK(net.difference() == "");
         net.check_streams();
-        CHECK(net.peers[0]->twice == 0);
+        CHECK(net.peers[0]->duplicate_ghosts == 0);
     }
 }
 
 TEST_CASE("scenario: shows and hides in one tick are correct on a network with faults" *
           doctest::test_suite("N37")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         CAPTURE(seed);
         const Faults faults{0.25F, 0.05F, 0, 40'000, 80'000};
-        Net net(is, 2, is.def, faults, seed);
-        const Switch with = switches()[seed % 4];
-        const KindId kind = with.is_named ? is.named : is.thing;
+        Net net(schema, 2, schema.def, faults, seed);
+        const ShowCall show_call = show_calls()[seed % 4];
+        const KindId kind = show_call.is_explicit ? schema.named : schema.thing;
         const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
                                                net.spawn(kind, {2, 2, 0})};
         SplitMix random(seed);
         for (int round = 0; round < 120; ++round) {
             for (std::uint32_t calls = random.below(5); calls > 0; --calls) {
                 const EntityId one = entities[random.below(2)];
-                REQUIRE(with.set(net, one, random.chance(0.5F)) == Status::ok);
+                REQUIRE(show_call.set(net, one, random.chance(0.5F)) == Status::ok);
                 if (random.chance(0.3F)) net.edit(one, random.below(1'000));
             }
             net.step(1 + random.below(4));
@@ -116,13 +117,13 @@ TEST_CASE("scenario: shows and hides in one tick are correct on a network with f
     }
 }
 
-TEST_CASE("scenario: an owner that changes in the tick of a show is in the first packet" *
+TEST_CASE("scenario: an owner change in the tick of a show is in the first packet" *
           doctest::test_suite("N37 F23")) {
-    const TagSchema is;
+    const TagSchema schema;
     // Owners before and after: 0 none, 1 the client, 2 another client.
     for (const Faults& faults : {Faults{}, Faults{0.3F, 0.05F, 0, 20'000, 60'000}}) {
         const bool is_perfect = faults.loss == 0;
-        Net net(is, 2, is.def, faults, is_perfect ? 1 : 7);
+        Net net(schema, 2, schema.def, faults, is_perfect ? 1 : 7);
         for (unsigned before = 0; before < 3; ++before) {
             for (unsigned after = 0; after < 3; ++after) {
                 for (const bool owner_first : {false, true}) {
@@ -135,10 +136,11 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                         const auto owner = [&](unsigned index) {
                             return index == 0 ? ObserverId::none : net.observer(index - 1);
                         };
-                        const EntityId entity = net.spawn(is.named, {3, 3, 0});
+                        const EntityId entity = net.spawn(schema.named, {3, 3, 0});
                         CHECK(net.world().set_owner(entity, owner(before)) == Status::ok);
-                        net.world().edit(entity, is.purse)->coins = 77;
-                        // An owner needs no allow, unless the entity is denied.
+                        net.world().edit(entity, schema.purse)->coins = 77;
+                        // An owner receives the entity without allow, so a deny is what hides it
+                        // here.
                         CHECK(net.visibility().deny(net.observer(0), entity, true) == Status::ok);
                         if (hidden_first) {
                             CHECK(net.settle() == "");
@@ -157,7 +159,7 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                             const GhostId ghost = net.ghost(0, entity);
                             REQUIRE(ghost != GhostId::none);
                             CHECK(net.client().is_owned(ghost) == (after == 1));
-                            CHECK(net.client().value_of(ghost, is.purse.id, 0) ==
+                            CHECK(net.client().value_of(ghost, schema.purse.id, 0) ==
                                   (after == 1 ? 77 : 0));
                             CHECK(net.take_news().size() == 1);
                         }

@@ -24,7 +24,8 @@ constexpr std::uint32_t clients = 4;  // the first one is the watched client
 constexpr std::uint32_t ticks = 90;
 constexpr float side_m = SmallGame::side_m;
 constexpr std::uint8_t watched_team = 1;
-constexpr std::uint8_t no_ones_team = 4;  // except the watched client's, at times
+// A team without members, except for the watched client at times.
+constexpr std::uint8_t empty_team = 4;
 
 /// Optional content of a scene.
 struct TwoWorldScene {
@@ -78,14 +79,14 @@ class TwoWorldGame final : public Game {
     std::uint64_t lost = 0;     ///< ghosts of the watched client that were then denied
     /// Denied entities that despawned while the client had a ghost: retained, or with an unacked
     /// leave.
-    std::uint64_t died_as_copies = 0;
-    std::uint64_t came_back = 0;          ///< entities that were denied for a while
-    std::uint64_t came_back_to_copy = 0;  ///< while the client still had a ghost
+    std::uint64_t despawned_with_ghost = 0;
+    std::uint64_t returned_entities = 0;  ///< entities that were denied for a while
+    std::uint64_t returned_to_ghost = 0;  ///< while the client still had a ghost
     std::uint64_t hidden_crates = 0;      ///< attached to visible wagons
     std::uint64_t stowaways = 0;          ///< hidden animals attached to visible ones
     std::uint64_t orphans = 0;            ///< crates of despawned hidden wagons
     std::uint64_t whole_groups = 0;       ///< hidden wagons despawned with their crates
-    std::uint64_t wavered = 0;            ///< changes reverted in their tick, in one world only
+    std::uint64_t reverted = 0;           ///< changes reverted in their tick, in one world only
     std::uint64_t named = 0;              ///< results of custom nodes
     std::uint64_t withheld_scents = 0;    ///< edits that were not replicated to the watched client
     std::uint64_t returned = 0;           ///< clients that were kicked and joined again
@@ -133,7 +134,7 @@ class TwoWorldGame final : public Game {
     void on_tick(Server& server, Tick tick) override {
         World& world = server.world();
         world_ = &world;
-        if (!has_waiting_) veil_one(server, tick);
+        if (!has_waiting_) deny_for_a_while(server, tick);
         for (std::uint32_t which_client = 0; which_client < clients; ++which_client) {
             edit_hidden(world);
             if (players_[which_client] == EntityId::none) continue;
@@ -143,7 +144,7 @@ class TwoWorldGame final : public Game {
                 wander(world, players_[which_client], random, 3, true);
             // The watched client must not receive orders of another team.
             if (is_wide_ && world.get(players_[which_client], schema_->body)->team > watched_team &&
-                world.get(players_[which_client], schema_->body)->team < no_ones_team)
+                world.get(players_[which_client], schema_->body)->team < empty_team)
                 *world.edit(players_[which_client], schema_->orders) = {
                     static_cast<std::uint8_t>(hidden_random_.below(20)),
                     hidden_.empty() ? EntityId::none : hidden_.front().id};
@@ -178,7 +179,7 @@ class TwoWorldGame final : public Game {
             }
         }
         lose_one(server, random_of(3'000, tick));
-        if (is_wide_) happen(server, tick);
+        if (is_wide_) change_world(server, tick);
         if (cart_ != EntityId::none) {
             SplitMix random = random_of(2'000, tick);
             wander(world, cart_, random, 2, true);
@@ -191,11 +192,12 @@ class TwoWorldGame final : public Game {
         }
         for (Shadow& shadow : hidden_) {
             if (shadow.how == Hidden::denied && observers_.front() != ObserverId::none)
-                shadow.is_sent_now =
+                shadow.is_overridden =
                     server.visibility().deny(observers_.front(), shadow.id, true) == Status::ok;
             if (shadow.how == Hidden::forced)
-                shadow.is_sent_now = server.visibility().set_hidden(shadow.id, true) == Status::ok;
-            if (is_one_only_ && hidden_random_.chance(0.05F)) waver(server, shadow);
+                shadow.is_overridden =
+                    server.visibility().set_hidden(shadow.id, true) == Status::ok;
+            if (is_one_only_ && hidden_random_.chance(0.05F)) change_and_revert(server, shadow);
         }
         spread_scents(world, tick);
         call_hidden(server);
@@ -332,7 +334,7 @@ class TwoWorldGame final : public Game {
         Hidden how;
         EntityId crate = EntityId::none;
         bool was_seen = false;
-        bool is_sent_now = false;  ///< an override is set: denied or force-hidden
+        bool is_overridden = false;  ///< an override is set: denied or force-hidden
     };
     Vec3 hidden_position(Hidden how) {
         SplitMix& random = hidden_random_;
@@ -388,7 +390,7 @@ class TwoWorldGame final : public Game {
     }
     /// Attaches a hidden animal that never was a ghost to a visible one, or detaches it. Custom
     /// nodes continue to return it.
-    void stow(World& world, const Shadow& shadow) {
+    void attach_hidden(World& world, const Shadow& shadow) {
         const KindId kind = world.kind_of(shadow.id);
         const bool is_beast =
             kind == schema_->animal || kind == schema_->sheep || kind == schema_->goat;
@@ -400,10 +402,10 @@ class TwoWorldGame final : public Game {
         (void)world.move(shadow.id, world.position_of(onto));
         stowaways += world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok ? 1 : 0;
     }
-    /// Changes its override and parent, and reverts both within the tick.
-    void waver(Server& server, const Shadow& shadow) {
+    /// Changes the override and the parent of a hidden entity, and reverts both within the tick.
+    void change_and_revert(Server& server, const Shadow& shadow) {
         World& world = server.world();
-        ++wavered;
+        ++reverted;
         if (observers_.front() != ObserverId::none) {
             const bool is_denied = shadow.how == Hidden::denied;
             (void)server.visibility().deny(observers_.front(), shadow.id, !is_denied);
@@ -429,7 +431,7 @@ class TwoWorldGame final : public Game {
     }
     /// Denies an entity for some ticks and changes it at random meanwhile. It returns in its former
     /// state, or with a few changes.
-    void veil_one(Server& server, Tick tick) {
+    void deny_for_a_while(Server& server, Tick tick) {
         World& world = server.world();
         for (Veil& veil : veils_) {
             const EntityId one = seen_[veil.which_client];
@@ -439,8 +441,8 @@ class TwoWorldGame final : public Game {
                     (void)world.move(one, hidden_position(Hidden::far));
                 continue;
             }
-            ++came_back;
-            came_back_to_copy += has_copy(one) ? 1 : 0;
+            ++returned_entities;
+            returned_to_ghost += has_copy(one) ? 1 : 0;
             (void)server.visibility().deny(observers_.front(), one, false);
             SplitMix random = random_of(5'000 + veil.which_client, tick);
             (void)world.move(one, veil.position);
@@ -488,8 +490,8 @@ class TwoWorldGame final : public Game {
         return session != nullptr && (session->ghosts.slots().find(entity) != no_local_id ||
                                       session->ghosts.retained().is_retained(entity));
     }
-    /// Sets the scent of visible entities: by the seed while it is replicated to the watched
-    /// client, else at random.
+    /// Sets the scent of visible entities. While a scent is replicated to the watched client, the
+    /// seed determines it; otherwise it is random.
     void spread_scents(World& world, Tick tick) {
         const ObserverId watched = observers_.front();
         if (watched == ObserverId::none) return;
@@ -545,7 +547,7 @@ class TwoWorldGame final : public Game {
             }
             const std::size_t at = random.below(static_cast<std::uint32_t>(hidden_.size()));
             if (random.chance(0.3F)) {
-                died_as_copies += has_copy(hidden_[at].id) ? 1 : 0;
+                despawned_with_ghost += has_copy(hidden_[at].id) ? 1 : 0;
                 end_hidden(world, hidden_[at]);
                 hidden_.erase(hidden_.begin() + static_cast<std::ptrdiff_t>(at));
             } else if (random.chance(0.5F) && world.kind_of(hidden_[at].id) != schema_->mule &&
@@ -553,7 +555,7 @@ class TwoWorldGame final : public Game {
                 (void)world.move(hidden_[at].id, hidden_position(hidden_[at].how));
             } else {
                 fill_hidden(world, hidden_[at]);
-                if (is_wide_ && !seen_.empty()) stow(world, hidden_[at]);
+                if (is_wide_ && !seen_.empty()) attach_hidden(world, hidden_[at]);
             }
         }
     }
@@ -563,7 +565,7 @@ class TwoWorldGame final : public Game {
         SplitMix& random = hidden_random_;
         constexpr std::size_t orphans_max = 40;
         const bool has_crate = shadow.crate != EntityId::none && world.is_alive(shadow.crate);
-        if (has_crate && shadow.is_sent_now && random.chance(0.7F)) {
+        if (has_crate && shadow.is_overridden && random.chance(0.7F)) {
             ++orphans;
             (void)world.despawn(shadow.id);
             orphans_.push_back(shadow.crate);
@@ -600,14 +602,14 @@ class TwoWorldGame final : public Game {
         }
     }
     /// Makes other changes of a game: for visible entities by the seed, for hidden ones at random.
-    void happen(Server& server, Tick tick) {
+    void change_world(Server& server, Tick tick) {
         World& world = server.world();
         Visibility& interest = server.visibility();
         const ObserverId watched = observers_.front();
         if (watched == ObserverId::none) return;
         SplitMix random = random_of(6'000, tick);
         world.edit(players_.front(), schema_->body)->team =
-            tick / 16 % 2 == 1 ? no_ones_team : watched_team;
+            tick / 16 % 2 == 1 ? empty_team : watched_team;
         if (tick % 20 == 5)
             (void)interest.set_area(watched, 1, Area::sphere(watched_position(random), 12));
         if (tick % 20 == 15) (void)interest.remove_area(watched, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The same run twice. The second run changes only data that is hidden from the watched client.
-// Every datagram to that client must have the same bytes in the same tick.
+// Runs the same world twice. The second run changes only data that is hidden from the watched
+// client. Every datagram to that client must have the same bytes in the same tick.
 //
 // Hidden data: positions, values, counts, names, spawns and despawns of entities that are cloaked,
 // out of range, explicit only, out of sight or denied. Many are in the cells of visible entities,
@@ -46,14 +46,14 @@ struct Run {
     std::uint64_t orphans = 0;
     std::uint64_t whole_groups = 0;
     std::uint64_t loaded = 0;  ///< wagons with hidden crates, summed over ticks
-    std::uint64_t wavered = 0;
+    std::uint64_t reverted = 0;
     std::uint64_t named = 0;
     std::uint64_t withheld_scents = 0;
     std::uint64_t returned = 0;
     std::uint64_t lost = 0;
-    std::uint64_t died_as_copies = 0;
-    std::uint64_t came_back = 0;
-    std::uint64_t came_back_to_copy = 0;
+    std::uint64_t despawned_with_ghost = 0;
+    std::uint64_t returned_entities = 0;
+    std::uint64_t returned_to_ghost = 0;
     std::uint64_t corrections = 0;  ///< corrections of the watched client's prediction
     std::uint64_t hidden_end = 0;   ///< differs if hidden data differed
     std::uint64_t calls_got = 0;
@@ -228,14 +228,14 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.stowaways = game.stowaways;
     out.orphans = game.orphans;
     out.whole_groups = game.whole_groups;
-    out.wavered = game.wavered;
+    out.reverted = game.reverted;
     out.named = game.named;
     out.withheld_scents = game.withheld_scents;
     out.returned = game.returned;
     out.lost = game.lost;
-    out.died_as_copies = game.died_as_copies;
-    out.came_back = game.came_back;
-    out.came_back_to_copy = game.came_back_to_copy;
+    out.despawned_with_ghost = game.despawned_with_ghost;
+    out.returned_entities = game.returned_entities;
+    out.returned_to_ghost = game.returned_to_ghost;
     if (has_carts(seed)) out.corrections = peers.front()->driver->corrections();
     out.hidden_end = game.hidden_end();
     out.calls_refused = internal(server).calls.counters().refused_ghost;
@@ -275,8 +275,9 @@ TEST_CASE("two-world: data that is hidden from a client never changes a byte sen
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
     std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0, in_huts = 0;
     std::uint64_t mules = 0, hidden_crates = 0, stowaways = 0, loaded = 0, named = 0, returned = 0,
-                  withheld_scents = 0, corrections = 0, lost = 0, died_as_copies = 0;
-    std::uint64_t came_back = 0, came_back_to_copy = 0, wavered = 0, orphans = 0, whole_groups = 0;
+                  withheld_scents = 0, corrections = 0, lost = 0, despawned_with_ghost = 0;
+    std::uint64_t returned_entities = 0, returned_to_ghost = 0, reverted = 0, orphans = 0,
+                  whole_groups = 0;
     // In this seed an entity enters at the budget limit. It changed in that tick in one world only.
     CHECK(difference(run(306, 0), run(306, 1)) == "");
     for (std::uint64_t seed = from; seed < from + seeds; ++seed) {
@@ -296,15 +297,15 @@ TEST_CASE("two-world: data that is hidden from a client never changes a byte sen
         orphans += one.orphans + other.orphans;
         whole_groups += one.whole_groups + other.whole_groups;
         loaded += one.loaded + other.loaded;
-        wavered += one.wavered + other.wavered;
+        reverted += one.reverted + other.reverted;
         named += one.named + other.named;
         withheld_scents += one.withheld_scents + other.withheld_scents;
         returned += one.returned + other.returned;
         corrections += one.corrections;
         lost += one.lost + other.lost;
-        died_as_copies += one.died_as_copies + other.died_as_copies;
-        came_back += one.came_back + other.came_back;
-        came_back_to_copy += one.came_back_to_copy + other.came_back_to_copy;
+        despawned_with_ghost += one.despawned_with_ghost + other.despawned_with_ghost;
+        returned_entities += one.returned_entities + other.returned_entities;
+        returned_to_ghost += one.returned_to_ghost + other.returned_to_ghost;
         got += one.calls_got;
         refused += one.calls_refused;
         sections += one.sections;
@@ -315,12 +316,12 @@ TEST_CASE("two-world: data that is hidden from a client never changes a byte sen
                   << " bytes are equal while hidden entities were changed " << edits
                   << " times and were the subject of " << calls << " RPCs; "
                   << ghosts / (seeds * ticks) << " ghosts each, the budget was the limit in "
-                  << bound << "; of " << lost << " denied ghosts " << died_as_copies
-                  << " despawned while retained; " << came_back << " returned, "
-                  << came_back_to_copy << " of them to their ghosts; " << loaded
+                  << bound << "; of " << lost << " denied ghosts " << despawned_with_ghost
+                  << " despawned while retained; " << returned_entities << " returned, "
+                  << returned_to_ghost << " of them to their ghosts; " << loaded
                   << " ticks of wagons with hidden crates, " << stowaways << " stowaways, "
                   << orphans << " orphans, " << whole_groups << " whole groups despawned, "
-                  << wavered << " reverted changes, " << named << " results of custom nodes, "
+                  << reverted << " reverted changes, " << named << " results of custom nodes, "
                   << withheld_scents << " scents not replicated to the client, " << returned
                   << " clients rejoined; " << corrections << " corrections");
     CHECK(ghosts / (seeds * ticks) >= 5);
@@ -333,12 +334,12 @@ TEST_CASE("two-world: data that is hidden from a client never changes a byte sen
     CHECK(orphans > seeds);
     CHECK(whole_groups > seeds);
     CHECK(withheld_scents > seeds * ticks);
-    CHECK(wavered > seeds * 100);
+    CHECK(reverted > seeds * 100);
     CHECK(corrections > seeds);
     CHECK(lost > seeds);
-    CHECK(died_as_copies > seeds / 10);
-    CHECK(came_back > seeds * 50);
-    CHECK(came_back_to_copy > seeds);
+    CHECK(despawned_with_ghost > seeds / 10);
+    CHECK(returned_entities > seeds * 50);
+    CHECK(returned_to_ghost > seeds);
     CHECK(got > seeds * 50);
     CHECK(refused > seeds * 5);
     CHECK(bytes > seeds * 5'000);

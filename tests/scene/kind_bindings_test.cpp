@@ -28,14 +28,14 @@ TEST_CASE("rule text: a node with bound kinds keeps its index (N40)") {
     CHECK(problem({"a", "b", "c"}).empty());
     CHECK(problem({"x", "b"}).empty());
     CHECK(problem({"a", "renamed", "c"}).empty());
-    const std::string sent =
+    const std::string expected =
         "kinds are bound to node 'b', so it must stay number 2 in the list (use enabled = false to "
         "disable it)";
-    CHECK(problem({"b", "a", "c"}) == sent);
-    CHECK(problem({"b"}) == sent);
-    CHECK(problem({"a", "c"}) == sent);
-    CHECK(problem({"a"}) == sent);
-    CHECK(problem({}) == sent);
+    CHECK(problem({"b", "a", "c"}) == expected);
+    CHECK(problem({"b"}) == expected);
+    CHECK(problem({"a", "c"}) == expected);
+    CHECK(problem({"a"}) == expected);
+    CHECK(problem({}) == expected);
 }
 
 TEST_CASE("rule text: a node with bound kinds keeps members = bound") {

@@ -250,28 +250,28 @@ TEST_CASE("rule text: every kernel has a text form (N9 N48 M36 P2 P23 F26)") {
 TEST_CASE("rule text: a C++ step equals the step parsed from the same words (N9 N48)") {
     using lines::require, lines::subtract;
     const RuleNames names = make_names();
-    const auto is = [&](const char* text, const Kernel& step) {
+    const auto parses_to = [&](const char* text, const Kernel& step) {
         const auto read = scene::parse_step(text, names);
         REQUIRE_MESSAGE(read, text, ": ", read.problem());
         CHECK_MESSAGE(*read == step, text);
     };
-    is("add within 60", within(60));
-    is("require within 60 leave 66", require(within(60).leave_at(66)));
-    is("subtract flag cloaked", subtract(id_at<FlagId>(0)));
-    is("add same team", purview::same(id_at<KeyId>(0)));
-    is("add value hp from 3 to 4.5", between(id_at<ValueId>(0), 3, 4.5F));
-    is("add area leave 3", in_area(3));
-    is("add area", in_area());
-    is("add owner", owned());
-    is("add everything", everything());
-    is("subtract everything", subtract(everything()));
-    is("add neighborhood 34x20x2.5 rings 2", cells(34, 20, 2, 2.5F));
-    is("add hexagons 12 rings 3", hexagons(12, 3));
-    is("add hexagons 12", hexagons(12));
+    parses_to("add within 60", within(60));
+    parses_to("require within 60 leave 66", require(within(60).leave_at(66)));
+    parses_to("subtract flag cloaked", subtract(id_at<FlagId>(0)));
+    parses_to("add same team", purview::same(id_at<KeyId>(0)));
+    parses_to("add value hp from 3 to 4.5", between(id_at<ValueId>(0), 3, 4.5F));
+    parses_to("add area leave 3", in_area(3));
+    parses_to("add area", in_area());
+    parses_to("add owner", owned());
+    parses_to("add everything", everything());
+    parses_to("subtract everything", subtract(everything()));
+    parses_to("add neighborhood 34x20x2.5 rings 2", cells(34, 20, 2, 2.5F));
+    parses_to("add hexagons 12 rings 3", hexagons(12, 3));
+    parses_to("add hexagons 12", hexagons(12));
     Kernel predicting = in_sight(names.sight);
     predicting.predicts_sight = true;
-    is("require sight predict yes", require(predicting));
-    is("add kernel even", names.kernels.at("even"));
+    parses_to("require sight predict yes", require(predicting));
+    parses_to("add kernel even", names.kernels.at("even"));
     // An invalid step is not corrected silently.
     Rules rules;
     rules.node("near").add(within(60).leave_at(50));

@@ -14,8 +14,9 @@ namespace purview::test {
 
 namespace {
 
-/// Decides by the credential. "no": refuse. A digit d: wait for 10 d evaluations. "l": wait until
-/// `is_late_over`, then refuse. "bye": shut down the server. Anything else: accept.
+/// Decides by the credential. "no": refuse. A digit d: wait for 10 * d calls of on_admit, then
+/// accept. "l": wait until `is_late_over`, then refuse. "bye": shut down the server. Anything else:
+/// accept.
 class Doorkeeper final : public Game {
   public:
     Doorkeeper() {
@@ -60,17 +61,17 @@ class Doorkeeper final : public Game {
     }
 
     Admission on_admit(Server& its, const JoinRequest& request) override {
-        ++queried[request.number];
+        ++admit_calls[request.number];
         requests_now.insert(std::string(request.name));
-        const std::string_view sent{reinterpret_cast<const char*>(request.credential.data()),
-                                    request.credential.size()};
-        lengths.push_back(sent.size());
-        if (sent == "bye") its.shut_down();
-        if (sent == "no") return {Admission::refuse, why};
-        if (sent == "l")
+        const std::string_view credential{reinterpret_cast<const char*>(request.credential.data()),
+                                          request.credential.size()};
+        lengths.push_back(credential.size());
+        if (credential == "bye") its.shut_down();
+        if (credential == "no") return {Admission::refuse, why};
+        if (credential == "l")
             return is_late_over ? Admission{Admission::refuse, why} : Admission{Admission::wait};
-        if (sent.size() != 1) return Admission::accept;
-        return queried[request.number] <= static_cast<std::uint32_t>(sent[0] - '0') * 10
+        if (credential.size() != 1) return Admission::accept;
+        return admit_calls[request.number] <= static_cast<std::uint32_t>(credential[0] - '0') * 10
                    ? Admission::wait
                    : Admission::accept;
     }
@@ -89,10 +90,10 @@ class Doorkeeper final : public Game {
     std::string name;  ///< of the next client; empty: its index
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
-    std::map<std::uint64_t, std::uint32_t> queried;      ///< calls of `admit`, by request number
-    std::set<std::string> requests_now;                  ///< names evaluated in the last tick
-    std::string why;                                     ///< reason text of refusals
-    bool is_late_over = false;                           ///< the credential "l" is refused now
+    std::map<std::uint64_t, std::uint32_t> admit_calls;  ///< calls of on_admit, by request number
+    std::set<std::string> requests_now;  ///< names in the on_admit calls of the last tick
+    std::string why;                     ///< reason text of refusals
+    bool is_late_over = false;           ///< the credential "l" is refused now
     std::optional<EntityId> viewpoint = EntityId::none;  ///< the result of on_join
     bool loses_next = false;  ///< the next step drops what the server sends
     std::vector<std::size_t> lengths;
@@ -106,66 +107,66 @@ class Doorkeeper final : public Game {
 }  // namespace
 
 TEST_CASE("server: the credential decides whether a client joins, at once or after a wait") {
-    Doorkeeper is;
-    Client& yes = is.add("yes");
-    Client& no = is.add("no");
-    Client& soon = is.add("1");
-    Client& later = is.add("2");
-    is.step(10);
+    Doorkeeper keeper;
+    Client& yes = keeper.add("yes");
+    Client& no = keeper.add("no");
+    Client& soon = keeper.add("1");
+    Client& later = keeper.add("2");
+    keeper.step(10);
     CHECK(yes.state() == ClientState::joined);
     CHECK(no.state() == ClientState::refused);
     CHECK(no.refuse_reason() == RefuseReason::join);
     CHECK(soon.state() == ClientState::joining);
-    CHECK(is.requests_now == std::set<std::string>{"2", "3"});
-    CHECK(is.in == std::vector<std::string>{"0"});
-    CHECK(is.server->stats().observers_ready == 1);
-    is.step(10);
+    CHECK(keeper.requests_now == std::set<std::string>{"2", "3"});
+    CHECK(keeper.in == std::vector<std::string>{"0"});
+    CHECK(keeper.server->stats().observers_ready == 1);
+    keeper.step(10);
     CHECK(soon.state() == ClientState::joined);
     CHECK(later.state() == ClientState::joining);
-    // A client that leaves while it waits is not evaluated again, and it never joined.
+    // on_admit is not called again for a client that leaves while it waits, and it never joins.
     later.leave();
-    is.step();
-    CHECK(is.requests_now.empty());
-    is.step(30);
-    CHECK(is.in == std::vector<std::string>{"0", "2"});
-    CHECK(is.in_lengths == std::vector<std::size_t>{3, 1});
-    CHECK(is.gone == 0);
-    CHECK(is.queried.size() == 4);  // one request number per client
+    keeper.step();
+    CHECK(keeper.requests_now.empty());
+    keeper.step(30);
+    CHECK(keeper.in == std::vector<std::string>{"0", "2"});
+    CHECK(keeper.in_lengths == std::vector<std::size_t>{3, 1});
+    CHECK(keeper.gone == 0);
+    CHECK(keeper.admit_calls.size() == 4);  // one request number per client
 }
 
-TEST_CASE("server: on_join returns the viewpoint, refuses, or is wrong and refuses") {
+TEST_CASE("server: on_join sets a viewpoint or refuses; an unknown viewpoint refuses") {
     static int asserted;
     asserted = 0;
     const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
-    Doorkeeper is;
-    const EntityId body = is.server->world().spawn({.kind = id_at<KindId>(0)});
-    is.viewpoint = body;
-    const Client& viewing = is.add("yes");
-    is.step(10);
+    Doorkeeper keeper;
+    const EntityId body = keeper.server->world().spawn({.kind = id_at<KindId>(0)});
+    keeper.viewpoint = body;
+    const Client& viewing = keeper.add("yes");
+    keeper.step(10);
     CHECK(viewing.state() == ClientState::joined);
-    CHECK(is.server->visibility().viewpoint(is.last) == body);
-    is.viewpoint = EntityId::none;
-    const Client& nowhere = is.add("yes");
-    is.step(10);
+    CHECK(keeper.server->visibility().viewpoint(keeper.last) == body);
+    keeper.viewpoint = EntityId::none;
+    const Client& nowhere = keeper.add("yes");
+    keeper.step(10);
     CHECK(nowhere.state() == ClientState::joined);
-    CHECK(is.server->visibility().viewpoint(is.last) == EntityId::none);
+    CHECK(keeper.server->visibility().viewpoint(keeper.last) == EntityId::none);
     CHECK(asserted == 0);
-    is.viewpoint = std::nullopt;
-    const Client& refused = is.add("yes");
-    is.step(10);
+    keeper.viewpoint = std::nullopt;
+    const Client& refused = keeper.add("yes");
+    keeper.step(10);
     CHECK(refused.state() == ClientState::refused);
     CHECK(refused.refuse_reason() == RefuseReason::join);
     CHECK(asserted == 0);
-    is.viewpoint = make_entity_id(7, 9);  // no such entity
-    const Client& wrong = is.add("yes");
-    is.step(10);
+    keeper.viewpoint = make_entity_id(7, 9);  // no such entity
+    const Client& wrong = keeper.add("yes");
+    keeper.step(10);
     set_assert_handler(old);
 #if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
     CHECK(asserted == 1);
 #endif
     CHECK(wrong.state() == ClientState::refused);
-    CHECK(is.server->stats().observers_ready == 2);
-    CHECK(is.gone == 0);
+    CHECK(keeper.server->stats().observers_ready == 2);
+    CHECK(keeper.gone == 0);
 }
 
 namespace {
@@ -173,7 +174,7 @@ namespace {
 /// A reason text of the game, and the text that the client receives: cut to
 /// `limits::reason_text_bytes`, between UTF-8 characters.
 struct SentReason {
-    std::string text, replicated;
+    std::string text, received;
 };
 const std::vector<SentReason>& sent_reasons() {
     const auto of = [](std::size_t count, const std::string& one) {
@@ -204,32 +205,32 @@ const std::vector<SentReason>& sent_reasons() {
 TEST_CASE("server: a refused or kicked client receives the reason text") {
     for (const SentReason& reason : sent_reasons()) {
         CAPTURE(reason.text);
-        Doorkeeper is;
-        is.why = reason.text;
-        const Client& refused = is.add("no");
-        const Client& closed = is.add("yes");
-        is.step(12);
+        Doorkeeper keeper;
+        keeper.why = reason.text;
+        const Client& refused = keeper.add("no");
+        const Client& closed = keeper.add("yes");
+        keeper.step(12);
         CHECK(refused.state() == ClientState::refused);
-        CHECK(refused.reason_text() == reason.replicated);
+        CHECK(refused.reason_text() == reason.received);
         REQUIRE(closed.state() == ClientState::joined);
         CHECK(closed.reason_text().empty());
         for (const auto none : {CloseReason::none, CloseReason::left, static_cast<CloseReason>(7)})
-            CHECK(is.server->close(is.last, none, reason.text) == Status::bad_argument);
-        CHECK(is.server->close(is.last, CloseReason::kicked, reason.text) == Status::ok);
-        is.step();
+            CHECK(keeper.server->close(keeper.last, none, reason.text) == Status::bad_argument);
+        CHECK(keeper.server->close(keeper.last, CloseReason::kicked, reason.text) == Status::ok);
+        keeper.step();
         CHECK(closed.close_reason() == CloseReason::kicked);
-        CHECK(closed.reason_text() == reason.replicated);
+        CHECK(closed.reason_text() == reason.received);
     }
 }
 
 TEST_CASE("server: a client name that is too long is cut between UTF-8 characters") {
-    Doorkeeper is;
+    Doorkeeper keeper;
     std::string name = "a";
     for (int i = 0; i < 20; ++i) name += "\u00e9";
-    is.name = name;
-    (void)is.add("yes");
-    is.step(12);
-    CHECK(is.in == std::vector<std::string>{name.substr(0, 31)});
+    keeper.name = name;
+    (void)keeper.add("yes");
+    keeper.step(12);
+    CHECK(keeper.in == std::vector<std::string>{name.substr(0, 31)});
 }
 
 TEST_CASE("link: a close packet with a wrong reason size is rejected") {
@@ -250,64 +251,65 @@ TEST_CASE("link: a close packet with a wrong reason size is rejected") {
 }
 
 TEST_CASE("server: a client that waits for longer than the join timeout is closed") {
-    Doorkeeper is;
-    Client& client = is.add("9");  // it waits 90 ticks (4.5 s); the join timeout is 2 s
-    is.step(30);
+    Doorkeeper keeper;
+    Client& client = keeper.add("9");  // it waits 90 ticks (4.5 s); the join timeout is 2 s
+    keeper.step(30);
     CHECK(client.state() == ClientState::joining);
-    is.step(15);
+    keeper.step(15);
     CHECK(client.state() == ClientState::closed);
     CHECK(client.close_reason() == CloseReason::never_joined);
-    CHECK(is.requests_now.empty());
-    CHECK(is.in.empty());
-    CHECK(is.gone == 0);
-    CHECK(is.server->stats().sessions == 0);
+    CHECK(keeper.requests_now.empty());
+    CHECK(keeper.in.empty());
+    CHECK(keeper.gone == 0);
+    CHECK(keeper.server->stats().sessions == 0);
 }
 
 TEST_CASE("server: a refusal just before the join timeout is resent if its packet is lost") {
     std::uint32_t ticks = 0;  ///< until the join timeout closes the client
     {
-        Doorkeeper is;
-        const Client& client = is.add("l");
-        for (; client.state() != ClientState::closed; ++ticks) is.step();
+        Doorkeeper keeper;
+        const Client& client = keeper.add("l");
+        for (; client.state() != ClientState::closed; ++ticks) keeper.step();
         REQUIRE(client.close_reason() == CloseReason::never_joined);
     }
-    Doorkeeper is;
-    is.why = "members only";
-    const Client& client = is.add("l");
-    is.step(ticks - 2);
-    REQUIRE(is.requests_now == std::set<std::string>{"0"});
-    is.is_late_over = true;
-    is.loses_next = true;
-    is.step();
-    REQUIRE(is.requests_now == std::set<std::string>{"0"});
+    Doorkeeper keeper;
+    keeper.why = "members only";
+    const Client& client = keeper.add("l");
+    keeper.step(ticks - 2);
+    REQUIRE(keeper.requests_now == std::set<std::string>{"0"});
+    keeper.is_late_over = true;
+    keeper.loses_next = true;
+    keeper.step();
+    REQUIRE(keeper.requests_now == std::set<std::string>{"0"});
     REQUIRE(client.state() == ClientState::joining);
-    is.step(10);
+    keeper.step(10);
     CHECK(client.state() == ClientState::refused);
     CHECK(client.reason_text() == "members only");
-    is.step(20);
+    keeper.step(20);
     CHECK(client.state() == ClientState::refused);
-    CHECK(is.server->stats().sessions == 0);
+    CHECK(keeper.server->stats().sessions == 0);
 }
 
 TEST_CASE("server: credentials up to 512 bytes arrive unchanged, longer ones are dropped") {
     for (const std::size_t size : {0U, 2U, 511U, 512U, 513U, 3'000U}) {
         CAPTURE(size);
-        Doorkeeper is;
-        const Client& client = is.add(std::vector<std::byte>(size, std::byte{0xa5}));
-        is.step(12);
+        Doorkeeper keeper;
+        const Client& client = keeper.add(std::vector<std::byte>(size, std::byte{0xa5}));
+        keeper.step(12);
         CHECK(client.state() == ClientState::joined);
-        CHECK(is.lengths == std::vector<std::size_t>{size <= limits::credential_bytes ? size : 0});
+        CHECK(keeper.lengths ==
+              std::vector<std::size_t>{size <= limits::credential_bytes ? size : 0});
     }
 }
 
-TEST_CASE("server: the game may shut down the server while it evaluates a join request") {
-    Doorkeeper is;
-    Client& client = is.add("bye");
-    is.step(12);
+TEST_CASE("server: the game may shut down the server in on_admit") {
+    Doorkeeper keeper;
+    Client& client = keeper.add("bye");
+    keeper.step(12);
     CHECK(client.state() == ClientState::closed);
     CHECK(client.close_reason() == CloseReason::shutting_down);
-    CHECK(is.in.empty());
-    CHECK(is.gone == 0);
+    CHECK(keeper.in.empty());
+    CHECK(keeper.gone == 0);
 }
 
 }  // namespace purview::test

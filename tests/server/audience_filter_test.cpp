@@ -11,9 +11,8 @@ namespace {
 class ChosenAudience final : public ComponentAudience {
   public:
     void decide(ObserverId observer, std::span<const EntityId> entities,
-                std::span<std::uint8_t> replicated) const override {
-        for (std::size_t i = 0; i < entities.size(); ++i)
-            replicated[i] = observer == chosen ? 1 : 0;
+                std::span<std::uint8_t> result) const override {
+        for (std::size_t i = 0; i < entities.size(); ++i) result[i] = observer == chosen ? 1 : 0;
     }
     ObserverId chosen = ObserverId::none;
 };
@@ -49,13 +48,14 @@ struct AudienceSchema {
     KindId soldier{}, stone{};
 };
 
-double health_of(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
+double health_of(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& setup) {
     const GhostId ghost = stage.ghost(client, entity);
     REQUIRE(ghost != GhostId::none);
-    return stage.clients[client]->value_of(ghost, is.health.id, 0);
+    return stage.clients[client]->value_of(ghost, setup.health.id, 0);
 }
-bool is_replicated(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
-    return stage.clients[client]->is_replicated(stage.ghost(client, entity), is.health.id);
+bool is_replicated(Stage& stage, std::uint32_t client, EntityId entity,
+                   const AudienceSchema& setup) {
+    return stage.clients[client]->is_replicated(stage.ghost(client, entity), setup.health.id);
 }
 
 }  // namespace
@@ -63,13 +63,14 @@ bool is_replicated(Stage& stage, std::uint32_t client, EntityId entity, const Au
 TEST_CASE("audience: a component for the owner, the others or the owner team (F22 M27 O34)") {
     for (const AudienceType type :
          {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
-        const AudienceSchema is(type);
-        Stage stage(is.schema, 3);
+        const AudienceSchema setup(type);
+        Stage stage(setup.schema, 3);
         std::vector<EntityId> soldiers;
         for (std::uint32_t i = 0; i < 3; ++i) {
-            soldiers.push_back(stage.spawn(is.soldier));
-            stage.world().edit(soldiers[i], is.team)->team = i == 0 ? 2 : 1;
-            *stage.world().edit(soldiers[i], is.health) = {static_cast<std::int16_t>(100 + i), 500};
+            soldiers.push_back(stage.spawn(setup.soldier));
+            stage.world().edit(soldiers[i], setup.team)->team = i == 0 ? 2 : 1;
+            *stage.world().edit(soldiers[i], setup.health) = {static_cast<std::int16_t>(100 + i),
+                                                              500};
             CHECK(stage.world().set_owner(soldiers[i], stage.observers[i]) == Status::ok);
             CHECK(stage.visibility().set_viewpoint(stage.observers[i], soldiers[i]) == Status::ok);
         }
@@ -82,9 +83,9 @@ TEST_CASE("audience: a component for the owner, the others or the owner team (F2
                                         : type == AudienceType::others
                                             ? index != owner_index
                                             : (index == 0) == (owner_index == 0);
-                CHECK(is_replicated(stage, index, soldiers[owner_index], is) == replicated);
+                CHECK(is_replicated(stage, index, soldiers[owner_index], setup) == replicated);
                 // Without the component the ghost has zeros, not the lowest values of the fields.
-                CHECK(health_of(stage, index, soldiers[owner_index], is) ==
+                CHECK(health_of(stage, index, soldiers[owner_index], setup) ==
                       (replicated ? 100.0 + owner_index : 0.0));
             }
         }
@@ -95,33 +96,33 @@ TEST_CASE("audience: a component for the owner, the others or the owner team (F2
 
 TEST_CASE("audience: gaining a component sends all of it, losing it is reported (F25)") {
     for (const bool keeps : {false, true}) {
-        AudienceSchema is(AudienceType::custom, keeps);
-        Stage stage(is.schema, 2);
-        const EntityId soldier = stage.spawn(is.soldier), stone = stage.spawn(is.stone);
-        *stage.world().edit(soldier, is.health) = {77, 500};
-        *stage.world().edit(stone, is.health) = {33, 500};
+        AudienceSchema setup(AudienceType::custom, keeps);
+        Stage stage(setup.schema, 2);
+        const EntityId soldier = stage.spawn(setup.soldier), stone = stage.spawn(setup.stone);
+        *stage.world().edit(soldier, setup.health) = {77, 500};
+        *stage.world().edit(stone, setup.health) = {33, 500};
         stage.step(4);
-        CHECK_FALSE(is_replicated(stage, 0, soldier, is));
-        CHECK(health_of(stage, 0, soldier, is) == 0);
+        CHECK_FALSE(is_replicated(stage, 0, soldier, setup));
+        CHECK(health_of(stage, 0, soldier, setup) == 0);
         stage.step(30);  // long after the last change
-        is.chosen.chosen = stage.observers[0];
+        setup.chosen.chosen = stage.observers[0];
         stage.step(2);
-        CHECK(is_replicated(stage, 0, soldier, is));
-        CHECK(health_of(stage, 0, soldier, is) == 77);
-        CHECK(health_of(stage, 0, stone, is) == 33);
-        CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
-        CHECK_FALSE(is_replicated(stage, 1, soldier, is));
-        is.chosen.chosen = ObserverId::none;
+        CHECK(is_replicated(stage, 0, soldier, setup));
+        CHECK(health_of(stage, 0, soldier, setup) == 77);
+        CHECK(health_of(stage, 0, stone, setup) == 33);
+        CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), setup.health.id, 1) == 500);
+        CHECK_FALSE(is_replicated(stage, 1, soldier, setup));
+        setup.chosen.chosen = ObserverId::none;
         stage.step(2);
-        CHECK_FALSE(is_replicated(stage, 0, soldier, is));
-        CHECK(health_of(stage, 0, soldier, is) == (keeps ? 77 : 0));
-        stage.world().edit(soldier, is.health)->now = 55;  // not for this client
+        CHECK_FALSE(is_replicated(stage, 0, soldier, setup));
+        CHECK(health_of(stage, 0, soldier, setup) == (keeps ? 77 : 0));
+        stage.world().edit(soldier, setup.health)->now = 55;  // not for this client
         stage.step(2);
-        CHECK(health_of(stage, 0, soldier, is) == (keeps ? 77 : 0));
-        is.chosen.chosen = stage.observers[0];
+        CHECK(health_of(stage, 0, soldier, setup) == (keeps ? 77 : 0));
+        setup.chosen.chosen = stage.observers[0];
         stage.step(2);
-        CHECK(health_of(stage, 0, soldier, is) == 55);
-        CHECK(health_of(stage, 0, stone, is) == 33);
+        CHECK(health_of(stage, 0, soldier, setup) == 55);
+        CHECK(health_of(stage, 0, stone, setup) == 33);
     }
 }
 
@@ -129,27 +130,27 @@ TEST_CASE("audience: a component goes to its owner, to all, then to its owner ag
     class Switched final : public ComponentAudience {
       public:
         void decide(ObserverId observer, std::span<const EntityId> entities,
-                    std::span<std::uint8_t> replicated) const override {
+                    std::span<std::uint8_t> result) const override {
             for (std::size_t i = 0; i < entities.size(); ++i)
-                replicated[i] =
-                    world->owner_of(entities[i]) == observer || entities[i] == open ? 1 : 0;
+                result[i] = world->owner_of(entities[i]) == observer || entities[i] == open ? 1 : 0;
         }
         const World* world = nullptr;
         EntityId open = EntityId::none;
     };
-    AudienceSchema is(AudienceType::custom);
+    AudienceSchema setup(AudienceType::custom);
     Switched mode;
-    is.schema.audience(is.health.id, {AudienceType::custom, {}, &mode, false});
-    Stage stage(is.schema, 2);
-    const EntityId one = stage.spawn(is.soldier), other = stage.spawn(is.soldier);
-    for (const EntityId entity : {one, other}) *stage.world().edit(entity, is.health) = {70, 500};
+    setup.schema.audience(setup.health.id, {AudienceType::custom, {}, &mode, false});
+    Stage stage(setup.schema, 2);
+    const EntityId one = stage.spawn(setup.soldier), other = stage.spawn(setup.soldier);
+    for (const EntityId entity : {one, other})
+        *stage.world().edit(entity, setup.health) = {70, 500};
     mode.world = &stage.world();
     for (const EntityId entity : {one, other})
         CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
     stage.step(4);
     const auto expect = [&](EntityId entity, bool owner, bool others) {
-        CHECK(health_of(stage, 0, entity, is) == (owner ? 70 : 0));
-        CHECK(health_of(stage, 1, entity, is) == (others ? 70 : 0));
+        CHECK(health_of(stage, 0, entity, setup) == (owner ? 70 : 0));
+        CHECK(health_of(stage, 1, entity, setup) == (others ? 70 : 0));
     };
     expect(one, true, false);
     expect(other, true, false);
@@ -167,8 +168,8 @@ TEST_CASE("audience: changes of owners, teams and viewpoints take effect (F22 F2
     constexpr KeyId teams = id_at<KeyId>(0);
     for (const AudienceType type :
          {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
-        const AudienceSchema is(type);
-        Stage stage(is.schema, clients);
+        const AudienceSchema setup(type);
+        Stage stage(setup.schema, clients);
         SplitMix random(static_cast<std::uint64_t>(type) + 1);
         struct Soldier {
             EntityId id;
@@ -179,7 +180,7 @@ TEST_CASE("audience: changes of owners, teams and viewpoints take effect (F22 F2
         std::vector<Soldier> all(soldiers);
         std::array<std::uint32_t, clients> main{soldiers, soldiers, soldiers};  // or none
         std::array<std::uint8_t, clients> own{}, more{};
-        for (Soldier& one : all) one.id = stage.spawn(is.soldier);
+        for (Soldier& one : all) one.id = stage.spawn(setup.soldier);
         stage.step(4);
         std::size_t replicated_count = 0, changes = 0;
         std::array<bool, clients * soldiers> before{};
@@ -197,7 +198,7 @@ TEST_CASE("audience: changes of owners, teams and viewpoints take effect (F22 F2
                     break;
                 case 1:
                     one.team = static_cast<std::uint8_t>(random.below(3));
-                    stage.world().edit(one.id, is.team)->team = one.team;
+                    stage.world().edit(one.id, setup.team)->team = one.team;
                     break;
                 case 2:
                     main[index] = random.below(soldiers + 1);
@@ -211,7 +212,7 @@ TEST_CASE("audience: changes of owners, teams and viewpoints take effect (F22 F2
                     for (std::uint32_t& its : main) {
                         if (its < soldiers && &all[its] == &one) its = soldiers;
                     }
-                    one = {stage.spawn(is.soldier)};
+                    one = {stage.spawn(setup.soldier)};
                     break;
                 }
                 case 4:  // the key of an observer without a viewpoint
@@ -232,7 +233,7 @@ TEST_CASE("audience: changes of owners, teams and viewpoints take effect (F22 F2
                     break;
                 default:
                     one.now = static_cast<std::int16_t>(random.below(900));
-                    stage.world().edit(one.id, is.health)->now = one.now;
+                    stage.world().edit(one.id, setup.health)->now = one.now;
             }
             stage.step(random.below(4) == 0 ? 3 : 2);
             for (std::uint32_t c = 0; c < clients; ++c) {
@@ -244,8 +245,8 @@ TEST_CASE("audience: changes of owners, teams and viewpoints take effect (F22 F2
                     const bool replicated = type == AudienceType::owner    ? owns
                                             : type == AudienceType::others ? !owns
                                                                            : owns || is_of_team;
-                    REQUIRE(is_replicated(stage, c, all[i].id, is) == replicated);
-                    REQUIRE(health_of(stage, c, all[i].id, is) == (replicated ? all[i].now : 0));
+                    REQUIRE(is_replicated(stage, c, all[i].id, setup) == replicated);
+                    REQUIRE(health_of(stage, c, all[i].id, setup) == (replicated ? all[i].now : 0));
                     replicated_count += replicated ? 1 : 0;
                     changes += replicated != before[c * soldiers + i] ? 1 : 0;
                     before[c * soldiers + i] = replicated;
@@ -258,10 +259,10 @@ TEST_CASE("audience: changes of owners, teams and viewpoints take effect (F22 F2
 }
 
 TEST_CASE("audience: a new parent reaches clients that receive nothing else of the entity") {
-    const AudienceSchema is(AudienceType::owner);
-    Stage stage(is.schema, 2);
+    const AudienceSchema setup(AudienceType::owner);
+    Stage stage(setup.schema, 2);
     std::array<EntityId, 3> stones;
-    for (EntityId& one : stones) one = stage.spawn(is.stone);
+    for (EntityId& one : stones) one = stage.spawn(setup.stone);
     REQUIRE(stage.world().attach(stones[1], stones[0]) == Status::ok);
     REQUIRE(stage.world().attach(stones[2], stones[0]) == Status::ok);
     stage.step(4);
@@ -278,21 +279,21 @@ TEST_CASE("audience: a new parent reaches clients that receive nothing else of t
 
 TEST_CASE("audience: an update with all components for one client is not sent to another") {
     for (const std::uint32_t index : {0U, 1U}) {
-        AudienceSchema is(AudienceType::custom);
-        Stage stage(is.schema, 2);
-        const EntityId soldier = stage.spawn(is.soldier);
-        is.chosen.chosen = stage.observers[index];
+        AudienceSchema setup(AudienceType::custom);
+        Stage stage(setup.schema, 2);
+        const EntityId soldier = stage.spawn(setup.soldier);
+        setup.chosen.chosen = stage.observers[index];
         stage.step(30);  // both clients are settled by now
         for (std::uint8_t i = 1; i <= 5; ++i) {
-            stage.world().edit(soldier, is.team)->team = i;
-            stage.world().edit(soldier, is.health)->now = i;
+            stage.world().edit(soldier, setup.team)->team = i;
+            stage.world().edit(soldier, setup.health)->now = i;
             stage.step(3);
             for (std::uint32_t one : {0U, 1U}) {
                 CAPTURE(index);
                 CAPTURE(one);
                 const GhostId ghost = stage.ghost(one, soldier);
-                CHECK(stage.clients[one]->value_of(ghost, is.team.id, 0) == i);
-                CHECK(health_of(stage, one, soldier, is) == (one == index ? i : 0));
+                CHECK(stage.clients[one]->value_of(ghost, setup.team.id, 0) == i);
+                CHECK(health_of(stage, one, soldier, setup) == (one == index ? i : 0));
             }
         }
     }
@@ -410,47 +411,47 @@ TEST_CASE("audience: components with four audiences stay correct under packet lo
 }
 
 TEST_CASE("audience: a gained component that is lost in transit is sent again (F25)") {
-    AudienceSchema is(AudienceType::custom);
-    Stage stage(is.schema, 1);
-    const EntityId soldier = stage.spawn(is.soldier);
-    *stage.world().edit(soldier, is.health) = {77, 500};
+    AudienceSchema setup(AudienceType::custom);
+    Stage stage(setup.schema, 1);
+    const EntityId soldier = stage.spawn(setup.soldier);
+    *stage.world().edit(soldier, setup.health) = {77, 500};
     stage.step(4);
     stage.loses_all_to = 0;
-    is.chosen.chosen = stage.observers[0];
+    setup.chosen.chosen = stage.observers[0];
     stage.step(3);
-    stage.world().edit(soldier, is.health)->now = 78;  // only this one field changes
+    stage.world().edit(soldier, setup.health)->now = 78;  // only this one field changes
     stage.step(3);
     stage.loses_all_to = 99;
     stage.step(12);
-    CHECK(health_of(stage, 0, soldier, is) == 78);
-    CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
+    CHECK(health_of(stage, 0, soldier, setup) == 78);
+    CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), setup.health.id, 1) == 500);
 }
 
 TEST_CASE("audience: a hidden component is not sent with a visible one that changes too") {
-    const AudienceSchema is(AudienceType::owner);
-    Stage stage(is.schema, 2);
-    const EntityId soldier = stage.spawn(is.soldier);
+    const AudienceSchema setup(AudienceType::owner);
+    Stage stage(setup.schema, 2);
+    const EntityId soldier = stage.spawn(setup.soldier);
     CHECK(stage.world().set_owner(soldier, stage.observers[0]) == Status::ok);
     stage.step(10);
-    stage.world().edit(soldier, is.team)->team = 3;
-    *stage.world().edit(soldier, is.health) = {77, 500};
+    stage.world().edit(soldier, setup.team)->team = 3;
+    *stage.world().edit(soldier, setup.health) = {77, 500};
     stage.step(2);
     for (std::uint32_t index = 0; index < 2; ++index) {
         const GhostId ghost = stage.ghost(index, soldier);
-        CHECK(stage.clients[index]->value_of(ghost, is.team.id, 0) == 3);
-        CHECK(health_of(stage, index, soldier, is) == (index == 0 ? 77 : 0));
+        CHECK(stage.clients[index]->value_of(ghost, setup.team.id, 0) == 3);
+        CHECK(health_of(stage, index, soldier, setup) == (index == 0 ? 77 : 0));
     }
 }
 
 TEST_CASE("audience: a change of a component costs no bytes for clients that do not get it") {
-    AudienceSchema is(AudienceType::custom);
-    Stage stage(is.schema, 2);
-    const EntityId soldier = stage.spawn(is.soldier);
-    is.chosen.chosen = stage.observers[1];
+    AudienceSchema setup(AudienceType::custom);
+    Stage stage(setup.schema, 2);
+    const EntityId soldier = stage.spawn(setup.soldier);
+    setup.chosen.chosen = stage.observers[1];
     stage.step(30);
     const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};
     for (int i = 0; i < 60; ++i) {
-        stage.world().edit(soldier, is.health)->now = static_cast<std::int16_t>(i);
+        stage.world().edit(soldier, setup.health)->now = static_cast<std::int16_t>(i);
         stage.step();
     }
     CHECK(stage.bytes_to[0] - before[0] < 60 * 12);  // occasional acknowledgements
@@ -460,15 +461,15 @@ TEST_CASE("audience: a change of a component costs no bytes for clients that do 
 TEST_CASE("audience: a change of a hidden component does not resend data in flight") {
     std::uint64_t bytes[2] = {};
     for (const bool changes : {false, true}) {
-        AudienceSchema is(AudienceType::custom);
-        Stage stage(is.schema, 1);
-        const EntityId soldier = stage.spawn(is.soldier);
+        AudienceSchema setup(AudienceType::custom);
+        Stage stage(setup.schema, 1);
+        const EntityId soldier = stage.spawn(setup.soldier);
         stage.step(10);
         stage.loses_all_to = 0;
-        stage.world().edit(soldier, is.team)->team = 3;
+        stage.world().edit(soldier, setup.team)->team = 3;
         for (std::int16_t i = 0; i < 6; ++i) {
             stage.step();
-            if (changes) stage.world().edit(soldier, is.health)->now = i;
+            if (changes) stage.world().edit(soldier, setup.health)->now = i;
         }
         bytes[changes ? 1 : 0] = stage.bytes_to[0];
     }
@@ -478,20 +479,21 @@ TEST_CASE("audience: a change of a hidden component does not resend data in flig
 TEST_CASE("audience: a hidden change resends nothing, even beside a restricted component") {
     std::uint64_t bytes[2] = {};
     for (const bool changes : {false, true}) {
-        AudienceSchema is(AudienceType::custom);
-        ChosenAudience no_one;
+        AudienceSchema setup(AudienceType::custom);
+        ChosenAudience hides_from_all;
         const Component<Health> armour =
-            is.schema.component<Health>("armour").integer("now", &Health::now, -10, 1000);
-        is.schema.audience(armour.id, {AudienceType::custom, {}, &no_one});
-        const KindId knight = is.schema.kind("knight", {is.team.id, is.health.id, armour.id});
-        REQUIRE(is.schema.problem().empty());
-        Stage stage(is.schema, 1);
+            setup.schema.component<Health>("armour").integer("now", &Health::now, -10, 1000);
+        setup.schema.audience(armour.id, {AudienceType::custom, {}, &hides_from_all});
+        const KindId knight =
+            setup.schema.kind("knight", {setup.team.id, setup.health.id, armour.id});
+        REQUIRE(setup.schema.problem().empty());
+        Stage stage(setup.schema, 1);
         const EntityId one = stage.spawn(knight);
-        is.chosen.chosen = stage.observers[0];
+        setup.chosen.chosen = stage.observers[0];
         stage.step(10);
-        REQUIRE(is_replicated(stage, 0, one, is));
+        REQUIRE(is_replicated(stage, 0, one, setup));
         stage.loses_all_to = 0;
-        stage.world().edit(one, is.team)->team = 3;
+        stage.world().edit(one, setup.team)->team = 3;
         for (std::int16_t i = 0; i < 6; ++i) {
             stage.step();
             if (changes) stage.world().edit(one, armour)->now = i;
@@ -509,14 +511,14 @@ struct Target {
 
 /// Returns the hash of all packets to a client that sees a soldier, but not its component `target`.
 /// Its reference changes (`names_another`), or refers to a post that is hidden and shown
-/// (`names_whoever_goes`).
+/// (`names_leaving_ghosts`).
 std::uint64_t hash_of_packets(bool names_another, bool names_leaving_ghosts) {
     Schema schema;
-    ChosenAudience no_one;
+    ChosenAudience hides_from_all;
     const Component<Body> team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
     const Component<Target> target =
         schema.component<Target>("target").reference("at", &Target::at);
-    schema.audience(target.id, {AudienceType::custom, {}, &no_one});
+    schema.audience(target.id, {AudienceType::custom, {}, &hides_from_all});
     const KindId soldier_kind = schema.kind("soldier", {team.id, target.id});
     const KindId post_kind = schema.kind("post", {team.id});
     REQUIRE(schema.problem().empty());
@@ -547,15 +549,15 @@ TEST_CASE("audience: a hidden reference does not resend data in flight") {
 }
 
 TEST_CASE("audience: an entity is encoded once for its owner and once for all others (M26)") {
-    const AudienceSchema is(AudienceType::owner);
-    Stage stage(is.schema, 8);
-    const EntityId soldier = stage.spawn(is.soldier);
+    const AudienceSchema setup(AudienceType::owner);
+    Stage stage(setup.schema, 8);
+    const EntityId soldier = stage.spawn(setup.soldier);
     (void)stage.world().set_owner(soldier, stage.observers[0]);
     stage.step(20);
     const ServerStats before = stage.server->stats();
     for (int i = 1; i <= 10; ++i) {
-        stage.world().edit(soldier, is.team)->team = static_cast<std::uint8_t>(i % 8);
-        stage.world().edit(soldier, is.health)->now = static_cast<std::int16_t>(i);
+        stage.world().edit(soldier, setup.team)->team = static_cast<std::uint8_t>(i % 8);
+        stage.world().edit(soldier, setup.health)->now = static_cast<std::int16_t>(i);
         stage.step();
     }
     const ServerStats after = stage.server->stats();
@@ -564,14 +566,14 @@ TEST_CASE("audience: an entity is encoded once for its owner and once for all ot
 }
 
 TEST_CASE("audience: RPCs reach all clients that see the entity despite its audience (F22)") {
-    AudienceSchema is(AudienceType::custom);
-    Stage stage(is.schema, 2);
-    const EntityId soldier = stage.spawn(is.soldier);
-    is.chosen.chosen = stage.observers[1];
+    AudienceSchema setup(AudienceType::custom);
+    Stage stage(setup.schema, 2);
+    const EntityId soldier = stage.spawn(setup.soldier);
+    setup.chosen.chosen = stage.observers[1];
     stage.step(4);
-    CHECK_FALSE(is_replicated(stage, 0, soldier, is));
-    CHECK(is_replicated(stage, 1, soldier, is));
-    CHECK(stage.server->call({.entity = soldier}, is.hit, Health{3, 4}));
+    CHECK_FALSE(is_replicated(stage, 0, soldier, setup));
+    CHECK(is_replicated(stage, 1, soldier, setup));
+    CHECK(stage.server->call({.entity = soldier}, setup.hit, Health{3, 4}));
     stage.step(3);
     for (std::uint32_t index = 0; index < 2; ++index) {
         ReceivedRpc call;
@@ -585,14 +587,14 @@ TEST_CASE("audience: RPCs reach all clients that see the entity despite its audi
 TEST_CASE("audience: invalid settings are refused") {
     Schema schema;
     const Component<Position> position = schema.component<Position>("place");
-    Schema of_position = schema, no_key = schema, no_one = schema;
+    Schema of_position = schema, no_key = schema, hides_from_all = schema;
     of_position.set_position(position.id);
     of_position.audience(position.id, {AudienceType::owner});
     CHECK(!of_position.problem().empty());
     no_key.audience(position.id, {AudienceType::same_key});
     CHECK(!no_key.problem().empty());
-    no_one.audience(position.id, {AudienceType::custom});
-    CHECK(!no_one.problem().empty());
+    hides_from_all.audience(position.id, {AudienceType::custom});
+    CHECK(!hides_from_all.problem().empty());
     // Corrections send an owner all components that it predicts. So these audiences are refused, in
     // either order of the two calls.
     for (const AudienceType type : {AudienceType::others, AudienceType::staged}) {
@@ -613,32 +615,32 @@ TEST_CASE("audience: invalid settings are refused") {
 TEST_CASE("audience: packets do not show whether a component changed when access began") {
     // The data takes several packets, and some of them are lost.
     const auto all_of = [](bool is_written, std::uint64_t seed) {
-        AudienceSchema is(AudienceType::custom);
+        AudienceSchema setup(AudienceType::custom);
         ServerDef def;
         def.budget_bytes_per_tick = 9'600;
-        Stage stage(is.schema, 1, def);
+        Stage stage(setup.schema, 1, def);
         std::vector<EntityId> crowd;
         for (int i = 0; i < 800; ++i) {
-            crowd.push_back(stage.spawn(is.soldier));
-            stage.world().edit(crowd.back(), is.health)->now = is_written ? 1 : 2;
+            crowd.push_back(stage.spawn(setup.soldier));
+            stage.world().edit(crowd.back(), setup.health)->now = is_written ? 1 : 2;
         }
         stage.step(10);
         std::string all;
         stage.keep_all = &all;
         stage.random = SplitMix(seed);
         stage.loss = 0.5F;
-        is.chosen.chosen = stage.observers[0];
-        for (const EntityId one : crowd) stage.world().edit(one, is.health)->now = 2;
+        setup.chosen.chosen = stage.observers[0];
+        for (const EntityId one : crowd) stage.world().edit(one, setup.health)->now = 2;
         const std::uint64_t before = stage.datagrams_to[0];
         stage.step();
         CHECK(stage.datagrams_to[0] - before > 1);
         stage.loss = 0;
         for (std::uint8_t team = 1; team < 5; ++team) {  // only the team is sent
-            for (const EntityId one : crowd) stage.world().edit(one, is.team)->team = team;
+            for (const EntityId one : crowd) stage.world().edit(one, setup.team)->team = team;
             stage.step();
         }
         stage.step(6);
-        for (const EntityId one : crowd) CHECK(health_of(stage, 0, one, is) == 2);
+        for (const EntityId one : crowd) CHECK(health_of(stage, 0, one, setup) == 2);
         return all;
     };
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {

@@ -24,10 +24,10 @@ struct Part {
 class NotedAudience final : public ComponentAudience {
   public:
     void decide(ObserverId observer, std::span<const EntityId> entities,
-                std::span<std::uint8_t> replicated) const override {
+                std::span<std::uint8_t> result) const override {
         for (std::size_t i = 0; i < entities.size(); ++i) {
             queried.insert({observer, entities[i]});
-            replicated[i] = yes.count({observer, entities[i]}) != 0 ? 1 : 0;
+            result[i] = yes.count({observer, entities[i]}) != 0 ? 1 : 0;
         }
     }
     void set(ObserverId observer, EntityId entity, bool value) {
@@ -68,72 +68,72 @@ double part_of(Stage& stage, std::uint32_t client, EntityId entity, Component<Pa
 
 TEST_CASE("component interest: no component is sent without its entity" *
           doctest::test_suite("F1")) {
-    TwoAudiences is;
-    Stage stage(is.schema, 3, is.def);
-    const EntityId entity = stage.spawn(is.kind);
+    TwoAudiences setup;
+    Stage stage(setup.schema, 3, setup.def);
+    const EntityId entity = stage.spawn(setup.kind);
     // The first client sees the entity and the component, the second the entity alone, and the
     // third neither, although the audience of the component allows it.
     for (const std::uint32_t index : {0U, 2U})
-        is.left_audience.set(stage.observers[index], entity, true);
+        setup.left_audience.set(stage.observers[index], entity, true);
     show(stage, 0, entity);
     show(stage, 1, entity);
-    stage.world().edit(entity, is.open)->number = 3;
+    stage.world().edit(entity, setup.open)->number = 3;
     stage.step(10);
     std::uint64_t before[3];
     std::copy(stage.bytes_to, stage.bytes_to + 3, before);
     for (int i = 0; i < 60; ++i) {
-        stage.world().edit(entity, is.left)->number = static_cast<std::uint16_t>(1'000 + i);
+        stage.world().edit(entity, setup.left)->number = static_cast<std::uint16_t>(1'000 + i);
         stage.step();
-        CHECK(part_of(stage, 0, entity, is.left) == 1'000 + i);
+        CHECK(part_of(stage, 0, entity, setup.left) == 1'000 + i);
         CHECK(stage.client(2).ghost_count() == 0);
     }
-    CHECK(part_of(stage, 1, entity, is.open) == 3);
-    CHECK(part_of(stage, 1, entity, is.left) != 1'059);
-    CHECK_FALSE(stage.client(1).is_replicated(stage.ghost(1, entity), is.left.id));
+    CHECK(part_of(stage, 1, entity, setup.open) == 3);
+    CHECK(part_of(stage, 1, entity, setup.left) != 1'059);
+    CHECK_FALSE(stage.client(1).is_replicated(stage.ghost(1, entity), setup.left.id));
     // A hidden component costs no bytes: both clients receive acknowledgements only.
     const auto bytes = [&](std::uint32_t index) { return stage.bytes_to[index] - before[index]; };
     CHECK(bytes(0) > bytes(1));
     CHECK(bytes(1) == bytes(2));
     // The audience is not called for an entity that is not relevant.
-    CHECK(is.left_audience.queried.count({stage.observers[0], entity}) == 1);
-    CHECK(is.left_audience.queried.count({stage.observers[1], entity}) == 1);
-    CHECK(is.left_audience.queried.count({stage.observers[2], entity}) == 0);
+    CHECK(setup.left_audience.queried.count({stage.observers[0], entity}) == 1);
+    CHECK(setup.left_audience.queried.count({stage.observers[1], entity}) == 1);
+    CHECK(setup.left_audience.queried.count({stage.observers[2], entity}) == 0);
     // The component arrives with its entity, in the same packet and with its current value.
     show(stage, 2, entity);
     stage.step();
-    CHECK(part_of(stage, 2, entity, is.left) == 1'059);
+    CHECK(part_of(stage, 2, entity, setup.left) == 1'059);
     show(stage, 0, entity, false);
     stage.step();
     CHECK(stage.ghost(0, entity) == GhostId::none);
-    is.left_audience.queried.clear();
-    stage.world().edit(entity, is.left)->number = 5'000;
+    setup.left_audience.queried.clear();
+    stage.world().edit(entity, setup.left)->number = 5'000;
     stage.step(3);
-    CHECK(is.left_audience.queried.count({stage.observers[0], entity}) == 0);
-    CHECK(part_of(stage, 2, entity, is.left) == 5'000);
+    CHECK(setup.left_audience.queried.count({stage.observers[0], entity}) == 0);
+    CHECK(part_of(stage, 2, entity, setup.left) == 5'000);
 }
 
 TEST_CASE("component interest: each component has its own audience, by client and entity" *
           doctest::test_suite("F23 F24")) {
-    TwoAudiences is;
-    Stage stage(is.schema, 2, is.def);
+    TwoAudiences setup;
+    Stage stage(setup.schema, 2, setup.def);
     // One entity for each of the 16 combinations of component and client.
     std::vector<EntityId> entities;
     for (unsigned bits = 0; bits < 16; ++bits) {
-        const EntityId entity = stage.spawn(is.kind);
+        const EntityId entity = stage.spawn(setup.kind);
         entities.push_back(entity);
-        stage.world().edit(entity, is.open)->number = static_cast<std::uint16_t>(bits + 1);
-        stage.world().edit(entity, is.left)->number = static_cast<std::uint16_t>(100 + bits);
-        stage.world().edit(entity, is.right)->number = static_cast<std::uint16_t>(200 + bits);
+        stage.world().edit(entity, setup.open)->number = static_cast<std::uint16_t>(bits + 1);
+        stage.world().edit(entity, setup.left)->number = static_cast<std::uint16_t>(100 + bits);
+        stage.world().edit(entity, setup.right)->number = static_cast<std::uint16_t>(200 + bits);
         for (std::uint32_t index = 0; index < 2; ++index) show(stage, index, entity);
     }
     for (const unsigned turned : {0U, 15U, 6U, 9U, 0U}) {
         for (unsigned bits = 0; bits < 16; ++bits) {
             const unsigned now = bits ^ turned;
             for (std::uint32_t index = 0; index < 2; ++index) {
-                is.left_audience.set(stage.observers[index], entities[bits],
-                                     (now >> index & 1U) != 0);
-                is.right_audience.set(stage.observers[index], entities[bits],
-                                      (now >> (2 + index) & 1U) != 0);
+                setup.left_audience.set(stage.observers[index], entities[bits],
+                                        (now >> index & 1U) != 0);
+                setup.right_audience.set(stage.observers[index], entities[bits],
+                                         (now >> (2 + index) & 1U) != 0);
             }
         }
         stage.step(3);
@@ -144,17 +144,17 @@ TEST_CASE("component interest: each component has its own audience, by client an
                 CAPTURE(bits);
                 CAPTURE(index);
                 // An audience restricts components, never the entity or another component.
-                CHECK(part_of(stage, index, entities[bits], is.open) == bits + 1);
+                CHECK(part_of(stage, index, entities[bits], setup.open) == bits + 1);
                 const bool has_left = (now >> index & 1U) != 0;
                 const bool has_right = (now >> (2 + index) & 1U) != 0;
                 // What is filtered out has its default value.
-                CHECK(part_of(stage, index, entities[bits], is.left) ==
+                CHECK(part_of(stage, index, entities[bits], setup.left) ==
                       (has_left ? 100 + bits : 7));
-                CHECK(part_of(stage, index, entities[bits], is.right) ==
+                CHECK(part_of(stage, index, entities[bits], setup.right) ==
                       (has_right ? 200 + bits : 0));
                 const GhostId ghost = stage.ghost(index, entities[bits]);
-                CHECK(stage.client(index).is_replicated(ghost, is.left.id) == has_left);
-                CHECK(stage.client(index).is_replicated(ghost, is.right.id) == has_right);
+                CHECK(stage.client(index).is_replicated(ghost, setup.left.id) == has_left);
+                CHECK(stage.client(index).is_replicated(ghost, setup.right.id) == has_right);
             }
         }
     }

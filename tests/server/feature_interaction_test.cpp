@@ -107,9 +107,9 @@ class RecordingGame final : public Game {
 
 struct Party {
     explicit Party(std::uint32_t count) {
-        is.def.schema = &is.schema;
-        is.def.mac = &test_mac;
-        is.def.secret = test_secret;
+        setup.def.schema = &setup.schema;
+        setup.def.mac = &test_mac;
+        setup.def.secret = test_secret;
         make_server();
         for (std::uint32_t i = 0; i < count; ++i) {
             ClientDef client;
@@ -119,7 +119,7 @@ struct Party {
     }
     /// Creates the server from the current definition.
     void make_server() {
-        auto made = Server::create(is.def, game);
+        auto made = Server::create(setup.def, game);
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
     }
@@ -141,7 +141,7 @@ struct Party {
             while (server->next_datagram(out)) clients[out.to.port - 1U]->receive(out.bytes, now);
         }
     }
-    FieldSchema is;
+    FieldSchema setup;
     RecordingGame game;
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
@@ -151,9 +151,9 @@ struct Party {
 }  // namespace
 
 TEST_CASE("replication: a client stays within 256 ticks of an idle server for an hour") {
-    const FieldSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId entity = stage.spawn(is.walker, {10, 10, 0});
+    const FieldSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId entity = stage.spawn(setup.walker, {10, 10, 0});
     for (const std::uint32_t every : {1U, 3U}) {
         stage.clients_every = every;
         for (std::uint32_t i = 0; i < unless_sanitized(700U, 40U); ++i) {
@@ -161,18 +161,18 @@ TEST_CASE("replication: a client stays within 256 ticks of an idle server for an
             REQUIRE(stage.server->current_tick() - stage.client().newest_tick() <= 256);
         }
     }
-    stage.world().edit(entity, is.body)->hp = 7;
+    stage.world().edit(entity, setup.body)->hp = 7;
     stage.step(4);
     CHECK(stage.client().newest_tick() + 4 >= stage.server->current_tick());
-    CHECK(stage.client().value_of(stage.ghost(0, entity), is.body.id, 0) == 7);
+    CHECK(stage.client().value_of(stage.ghost(0, entity), setup.body.id, 0) == 7);
 }
 
 TEST_CASE("replication: parent and child may swap roles, whichever has the lower local id") {
     for (const bool is_swapped : {false, true}) {
-        const FieldSchema is;
-        Stage stage(is.schema, 1, is.def);
-        const EntityId first = stage.spawn(is.boat, {10, 10, 0});
-        const EntityId second = stage.spawn(is.boat, {20, 20, 0});
+        const FieldSchema setup;
+        Stage stage(setup.schema, 1, setup.def);
+        const EntityId first = stage.spawn(setup.boat, {10, 10, 0});
+        const EntityId second = stage.spawn(setup.boat, {20, 20, 0});
         const EntityId a = is_swapped ? second : first, b = is_swapped ? first : second;
         CHECK(stage.world().attach(a, b) == Status::ok);
         stage.step(5);
@@ -185,10 +185,10 @@ TEST_CASE("replication: parent and child may swap roles, whichever has the lower
             CHECK(stage.client().parent_of(above) == GhostId::none);
             const Tick now = stage.client().newest_tick();
             for (const EntityId one : {a, b}) {
-                const Vec3 is_at = stage.world().position_of(one);
+                const Vec3 actual = stage.world().position_of(one);
                 const Vec3 shown = stage.client().position_of(stage.ghost(0, one), now);
-                CHECK(std::abs(shown.x - is_at.x) < 0.1F);
-                CHECK(std::abs(shown.y - is_at.y) < 0.1F);
+                CHECK(std::abs(shown.x - actual.x) < 0.1F);
+                CHECK(std::abs(shown.y - actual.y) < 0.1F);
             }
         }
     }
@@ -245,9 +245,9 @@ TEST_CASE("interest: an observer id is never reused") {
 }
 
 TEST_CASE("server: an observer is removed only by closing its session, with a reason") {
-    const FieldSchema is;
-    Stage stage(is.schema, 2);
-    const EntityId secret = stage.spawn(is.walker);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 2);
+    const EntityId secret = stage.spawn(setup.walker);
     stage.step(3);
     static_assert(Calls<InterestManager>::remove_observer && !Calls<Visibility>::remove_observer);
     static_assert(Calls<InterestManager>::add_observer && !Calls<Visibility>::add_observer);
@@ -286,9 +286,9 @@ TEST_CASE("server: the game cannot change the interest data that the world provi
     static_assert(Own::tick && !Given::tick);
     static_assert(!std::is_constructible_v<InterestManager, Visibility&&>);
     static_assert(!std::is_move_assignable_v<Visibility>);
-    const FieldSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId thing = stage.spawn(is.walker), other = stage.spawn(is.walker);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId thing = stage.spawn(setup.walker), other = stage.spawn(setup.walker);
     stage.step(4);
     REQUIRE(stage.ghost(0, thing) != GhostId::none);
     CHECK(stage.visibility().deny(stage.observers[0], thing, true) == Status::ok);
@@ -312,9 +312,9 @@ TEST_CASE("server: a nested tick() does nothing") {
         }
         int simulated = 0;
     } game;
-    const FieldSchema is;
-    ServerDef def = is.def;
-    def.schema = &is.schema;
+    const FieldSchema setup;
+    ServerDef def = setup.def;
+    def.schema = &setup.schema;
     def.mac = &test_mac;
     def.secret = test_secret;
     auto server = std::move(Server::create(def, game)).value();
@@ -328,9 +328,9 @@ TEST_CASE("server: a nested tick() does nothing") {
 }
 
 TEST_CASE("server: a hidden entity that is given to a closed observer is visible to none") {
-    const FieldSchema is;
-    Stage stage(is.schema, 2, is.def);
-    const EntityId crate = stage.spawn(is.walker);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 2, setup.def);
+    const EntityId crate = stage.spawn(setup.walker);
     const ObserverId gone = stage.observers[1];
     CHECK(stage.world().set_owner(crate, stage.observers[0]) == Status::ok);
     CHECK(stage.visibility().set_hidden(crate, true) == Status::ok);
@@ -351,21 +351,21 @@ TEST_CASE("server: a hidden entity that is given to a closed observer is visible
 }
 
 TEST_CASE("server: a group despawned in one tick leaves; reused indices can be hidden") {
-    const FieldSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     World& world = stage.world();
-    const EntityId root = stage.spawn(is.walker), member = stage.spawn(is.walker);
+    const EntityId root = stage.spawn(setup.walker), member = stage.spawn(setup.walker);
     CHECK(world.attach(member, root) == Status::ok);
     stage.step(3);
     CHECK(stage.ghost(0, root) != GhostId::none);
-    world.edit(member, is.position)->at.x = NAN;
+    world.edit(member, setup.position)->at.x = NAN;
     CHECK(world.despawn(root) == Status::ok);
     CHECK(world.despawn(member) == Status::ok);
     stage.step(3);
     CHECK(stage.ghost(0, root) == GhostId::none);
     CHECK(stage.ghost(0, member) == GhostId::none);
     for (int i = 0; i < 2; ++i) {
-        const EntityId next = stage.spawn(is.walker);
+        const EntityId next = stage.spawn(setup.walker);
         CHECK((index_of(next) == index_of(root) || index_of(next) == index_of(member)));
         CHECK(stage.visibility().set_hidden(next, true) == Status::ok);
         stage.step(3);
@@ -374,8 +374,8 @@ TEST_CASE("server: a group despawned in one tick leaves; reused indices can be h
 }
 
 TEST_CASE("server: a message to a closing session or a reference client is refused") {
-    const FieldSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     const std::array<std::byte, 3> message{};
     const auto probe = stage.server->add_reference_client();
     REQUIRE(probe);
@@ -386,8 +386,8 @@ TEST_CASE("server: a message to a closing session or a reference client is refus
 }
 
 TEST_CASE("server: a closed client receives the first reason, and a second close is refused") {
-    const FieldSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     const auto close = [&](CloseReason reason, std::string_view text) {
         return stage.server->close(stage.observers[0], reason, text);
     };
@@ -403,9 +403,9 @@ TEST_CASE("server: a closed client receives the first reason, and a second close
 }
 
 TEST_CASE("server: closing a session reports a leave for every entered entity") {
-    const FieldSchema is;
-    Stage stage(is.schema, 2, is.def);
-    for (int i = 0; i < 3; ++i) stage.spawn(is.walker, {10, 10, 0});
+    const FieldSchema setup;
+    Stage stage(setup.schema, 2, setup.def);
+    for (int i = 0; i < 3; ++i) stage.spawn(setup.walker, {10, 10, 0});
     std::uint32_t entered = 0, left = 0;
     const auto step = [&] {
         stage.step();
@@ -424,21 +424,21 @@ TEST_CASE("server: closing a session reports a leave for every entered entity") 
 }
 
 TEST_CASE("server: rules without node settings undo the earlier ones for present entities") {
-    FieldSchema is;
-    is.def.rules.nodes = {FieldSchema::near(500)};
-    is.def.rules.nodes[0].replication.every_ticks = 20;
-    is.def.rules.nodes[0].replication.leave = Retention::freeze;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    FieldSchema setup;
+    setup.def.rules.nodes = {FieldSchema::near(500)};
+    setup.def.rules.nodes[0].replication.every_ticks = 20;
+    setup.def.rules.nodes[0].replication.leave = Retention::freeze;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {100, 100, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
+    const EntityId entity = stage.spawn(setup.walker, {120, 100, 0});
     stage.step(20);
     std::uint16_t value = 0;
     const auto updates_in = [&](std::uint32_t ticks) {
         std::uint32_t updates = 0;
         for (std::uint32_t i = 0; i < ticks; ++i) {
             const Tick before = stage.client().updated_of(stage.ghost(0, entity));
-            stage.world().edit(entity, is.body)->hp = static_cast<std::uint16_t>(++value % 1000);
+            stage.world().edit(entity, setup.body)->hp = static_cast<std::uint16_t>(++value % 1000);
             stage.step();
             updates += stage.client().updated_of(stage.ghost(0, entity)) != before ? 1 : 0;
         }
@@ -456,14 +456,14 @@ TEST_CASE("server: rules without node settings undo the earlier ones for present
 }
 
 TEST_CASE("replication: a node's retention applies at each leave of an entity (N43)") {
-    FieldSchema is;
-    is.def.rules.nodes = {FieldSchema::near(50)};
-    is.def.rules.nodes[0].replication.leave = Retention::freeze;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    FieldSchema setup;
+    setup.def.rules.nodes = {FieldSchema::near(50)};
+    setup.def.rules.nodes[0].replication.leave = Retention::freeze;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {100, 100, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     CHECK(stage.world().set_owner(me, stage.observers[0]) == Status::ok);
-    const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
+    const EntityId entity = stage.spawn(setup.walker, {120, 100, 0});
     stage.step(20);
     (void)stage.changes();
     for (int round = 0; round < 12; ++round) {
@@ -478,14 +478,14 @@ TEST_CASE("replication: a node's retention applies at each leave of an entity (N
 }
 
 TEST_CASE("replication: a ghost with unlimited retention stays retained (F19)") {
-    FieldSchema is;
-    is.schema.edit_kind(is.walker).leave = Retention::freeze;
-    is.schema.edit_kind(is.walker).retention_ticks = ~0U;
-    is.def.rules.nodes = {FieldSchema::near(50)};
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    FieldSchema setup;
+    setup.schema.edit_kind(setup.walker).leave = Retention::freeze;
+    setup.schema.edit_kind(setup.walker).retention_ticks = ~0U;
+    setup.def.rules.nodes = {FieldSchema::near(50)};
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {100, 100, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
+    const EntityId entity = stage.spawn(setup.walker, {120, 100, 0});
     stage.step(20);
     (void)stage.changes();
     CHECK(stage.world().move(entity, {300, 100, 0}) == Status::ok);
@@ -529,24 +529,24 @@ TEST_CASE("replication: staged components arrive after a lost enter and a brief 
 }
 
 TEST_CASE("rpc: an RPC that fits into no packet is refused when the server is created") {
-    FieldSchema is;
+    FieldSchema setup;
     RpcDesc desc;
     desc.target = RpcTarget::none;
     struct Letter {
         char a[31] = {}, b[31] = {}, c[31] = {};
     };
-    (void)is.schema.rpc<Letter>("letter", desc)
+    (void)setup.schema.rpc<Letter>("letter", desc)
         .text("a", &Letter::a)
         .text("b", &Letter::b)
         .text("c", &Letter::c);
-    is.def.schema = &is.schema;
-    is.def.mac = &test_mac;
-    is.def.secret = test_secret;
+    setup.def.schema = &setup.schema;
+    setup.def.mac = &test_mac;
+    setup.def.secret = test_secret;
     RecordingGame game;
-    is.def.budget_bytes_per_tick = 4'800;
-    CHECK(Server::create(is.def, game).has_value());
-    is.def.budget_bytes_per_tick = 128;
-    CHECK(Server::create(is.def, game).error() == Status::too_large);
+    setup.def.budget_bytes_per_tick = 4'800;
+    CHECK(Server::create(setup.def, game).has_value());
+    setup.def.budget_bytes_per_tick = 128;
+    CHECK(Server::create(setup.def, game).error() == Status::too_large);
 }
 
 TEST_CASE("rpc: RPCs that are queued for a client end with its session") {
@@ -555,14 +555,14 @@ TEST_CASE("rpc: RPCs that are queued for a client end with its session") {
     desc.policy = RpcPolicy::hold;
     desc.hold_ticks = 400;
     const Rpc<BodyHealth> rpc =
-        party.is.schema.rpc<BodyHealth>("wait", desc).integer("hp", &BodyHealth::hp, 0, 1000);
-    party.is.def.rules.kinds.resize(3);
-    for (auto& kind : party.is.def.rules.kinds) kind.mode = EntityMode::explicit_only;
+        party.setup.schema.rpc<BodyHealth>("wait", desc).integer("hp", &BodyHealth::hp, 0, 1000);
+    party.setup.def.rules.kinds.resize(3);
+    for (auto& kind : party.setup.def.rules.kinds) kind.mode = EntityMode::explicit_only;
     party.make_server();
     party.step(10);
     REQUIRE(party.game.observers.size() == 2);
     const EntityId entity =
-        party.server->world().spawn({.kind = party.is.walker, .position = {1, 1, 0}});
+        party.server->world().spawn({.kind = party.setup.walker, .position = {1, 1, 0}});
     party.step(2);
     party.clients[0]->leave();
     party.step(3);
@@ -585,7 +585,7 @@ TEST_CASE("server: the game may add reference clients in joined()") {
     party.game.on_joined = [&](Server& server) {
         for (int i = 0; i < 3; ++i) probes += server.add_reference_client() ? 1 : 0;
     };
-    party.is.def.sessions_per_host_max = 100;
+    party.setup.def.sessions_per_host_max = 100;
     party.make_server();
     party.step(20);
     CHECK(party.game.observers.size() == 40);
@@ -595,7 +595,7 @@ TEST_CASE("server: the game may add reference clients in joined()") {
 
 TEST_CASE("replication: the client's tick advances while messages exceed the byte budget") {
     Party party(1);
-    party.is.def.budget_bytes_per_tick = 200;
+    party.setup.def.budget_bytes_per_tick = 200;
     party.make_server();
     party.step(20);
     REQUIRE(party.game.observers.size() == 1);
@@ -616,26 +616,26 @@ TEST_CASE("replication: a delayed acknowledgement never counts for a newer tick"
     const Session& session = *internal(server).sessions[0];
     std::vector<EntityId> crowd;
     for (int i = 0; i < 2'000; ++i)
-        crowd.push_back(server.world().spawn({.kind = party.is.walker, .position = {1, 1, 0}}));
+        crowd.push_back(server.world().spawn({.kind = party.setup.walker, .position = {1, 1, 0}}));
     struct StepResult {
         std::vector<std::byte> bytes;
         Tick tick;
     };
-    std::deque<StepResult> under_way;
+    std::deque<StepResult> in_flight;
     Tick received = server.current_tick();
     std::uint32_t packets_max = 0;
     for (Tick late = 0; late < 300; ++late) {
         for (const EntityId entity : crowd)
-            server.world().edit(entity, party.is.body)->hp = static_cast<std::uint16_t>(late);
+            server.world().edit(entity, party.setup.body)->hp = static_cast<std::uint16_t>(late);
         party.now += 50'000;
         party.clients[0]->tick(party.now);
         std::span<const std::byte> out;
         while (party.clients[0]->next_datagram(out))
-            under_way.push_back({{out.begin(), out.end()}, server.current_tick()});
-        while (!under_way.empty() && under_way.front().tick + 100 <= server.current_tick()) {
-            received = under_way.front().tick;
-            server.receive(under_way.front().bytes, session.address, party.now);
-            under_way.pop_front();
+            in_flight.push_back({{out.begin(), out.end()}, server.current_tick()});
+        while (!in_flight.empty() && in_flight.front().tick + 100 <= server.current_tick()) {
+            received = in_flight.front().tick;
+            server.receive(in_flight.front().bytes, session.address, party.now);
+            in_flight.pop_front();
         }
         REQUIRE(session.arrival.delivered_tick <= received);
         packets_max = std::max(packets_max, session.link.next_sequence() - session.link.resolved());
@@ -647,18 +647,18 @@ TEST_CASE("replication: a delayed acknowledgement never counts for a newer tick"
 }
 
 TEST_CASE("replication: the initial view is complete although entities come and go") {
-    FieldSchema is;
-    is.def.budget_bytes_per_tick = 128;
-    is.def.rules.kinds.resize(3);
-    for (auto& kind : is.def.rules.kinds) kind.mode = EntityMode::explicit_only;
+    FieldSchema setup;
+    setup.def.budget_bytes_per_tick = 128;
+    setup.def.rules.kinds.resize(3);
+    for (auto& kind : setup.def.rules.kinds) kind.mode = EntityMode::explicit_only;
     Party party(1);
-    party.is.def.budget_bytes_per_tick = 128;
-    party.is.def.rules.kinds = is.def.rules.kinds;
+    party.setup.def.budget_bytes_per_tick = 128;
+    party.setup.def.rules.kinds = setup.def.rules.kinds;
     party.make_server();
     Server& server = *party.server;
     std::vector<EntityId> crowd;
     for (int i = 0; i < 200; ++i)
-        crowd.push_back(server.world().spawn({.kind = party.is.walker, .position = {1, 1, 0}}));
+        crowd.push_back(server.world().spawn({.kind = party.setup.walker, .position = {1, 1, 0}}));
     party.game.on_joined = [&](Server& its) {
         for (const EntityId entity : crowd)
             (void)its.visibility().allow(party.game.observers[0], entity, true);
@@ -666,10 +666,11 @@ TEST_CASE("replication: the initial view is complete although entities come and 
     for (std::uint32_t i = 0; i < 200 && !party.clients[0]->is_view_complete(); ++i) {
         if (!party.game.observers.empty()) {  // one short-lived entity per tick
             (void)server.world().despawn(crowd.back());
-            crowd.back() = server.world().spawn({.kind = party.is.walker, .position = {1, 1, 0}});
+            crowd.back() =
+                server.world().spawn({.kind = party.setup.walker, .position = {1, 1, 0}});
             (void)server.visibility().allow(party.game.observers[0], crowd.back(), true);
             for (std::size_t k = 0; k < 100; ++k)
-                server.world().edit(crowd[k], party.is.body)->hp =
+                server.world().edit(crowd[k], party.setup.body)->hp =
                     static_cast<std::uint16_t>((i * 7 + k) % 1000);
         }
         party.step(1);
@@ -678,8 +679,8 @@ TEST_CASE("replication: the initial view is complete although entities come and 
 }
 
 TEST_CASE("host view: the local player gets no components for others (M25 F22 F24)") {
-    const FieldSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     struct Presented final : HostPresentation {
         void show(EntityId, Reason) override { text += "show "; }
         void hide(EntityId, Reason) override { text += "hide "; }
@@ -691,7 +692,7 @@ TEST_CASE("host view: the local player gets no components for others (M25 F22 F2
     } presented;
     auto made = HostView::create(*stage.server, presented);
     REQUIRE(made);
-    const EntityId entity = stage.spawn(is.soldier, {10, 10, 0});
+    const EntityId entity = stage.spawn(setup.soldier, {10, 10, 0});
     CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
     const auto step = [&] {
         stage.step();
@@ -699,11 +700,11 @@ TEST_CASE("host view: the local player gets no components for others (M25 F22 F2
     };
     step();
     CHECK(presented.take() == "show 0 1 ");
-    stage.world().edit(entity, is.secret)->ammo = 9;
+    stage.world().edit(entity, setup.secret)->ammo = 9;
     step();
     CHECK(presented.take() == "");
-    stage.world().edit(entity, is.secret)->ammo = 10;
-    stage.world().edit(entity, is.body)->hp = 10;
+    stage.world().edit(entity, setup.secret)->ammo = 10;
+    stage.world().edit(entity, setup.body)->hp = 10;
     step();
     CHECK(presented.take() == "1 ");
     CHECK(stage.world().set_owner(entity, made->observer()) == Status::ok);
@@ -723,8 +724,8 @@ TEST_CASE("host view: the local player gets no components for others (M25 F22 F2
 }
 
 TEST_CASE("host view: the local player gets parents before children (M25 O1)") {
-    const FieldSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const FieldSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     struct Presented final : HostPresentation {
         void show(EntityId entity, Reason) override { shown.push_back(entity); }
         void hide(EntityId, Reason) override {}
@@ -733,9 +734,9 @@ TEST_CASE("host view: the local player gets parents before children (M25 O1)") {
     } presented;
     auto made = HostView::create(*stage.server, presented);
     REQUIRE(made);
-    const EntityId crate = stage.spawn(is.boat, {10, 10, 0});
-    const EntityId deck = stage.spawn(is.boat, {10, 10, 0});
-    const EntityId ship = stage.spawn(is.boat, {10, 10, 0});
+    const EntityId crate = stage.spawn(setup.boat, {10, 10, 0});
+    const EntityId deck = stage.spawn(setup.boat, {10, 10, 0});
+    const EntityId ship = stage.spawn(setup.boat, {10, 10, 0});
     CHECK(stage.world().attach(deck, ship) == Status::ok);
     CHECK(stage.world().attach(crate, deck) == Status::ok);
     stage.step();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Limits of sessions, packet contents and pending RPCs, exact to the byte, the tick or the RPC. The
-// test delivers all datagrams itself.
+// Checks limits of sessions, packets and pending RPCs to the byte, the tick or the RPC. The test
+// delivers all datagrams itself.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -52,9 +52,10 @@ class CommandKeeper final : public Game {
 };
 
 /// A server and one client. The test delivers every datagram.
-struct Parley {
-    explicit Parley(ServerDef def = {}, ClientDef client_def = {}) : client(known(client_def)) {
-        def.schema = &is.schema;
+struct ServerAndClient {
+    explicit ServerAndClient(ServerDef def = {}, ClientDef client_def = {})
+        : client(known(client_def)) {
+        def.schema = &setup.schema;
         def.mac = &test_mac;
         def.secret[0] = std::byte{1};
         auto made = Server::create(def, game);
@@ -66,7 +67,7 @@ struct Parley {
         return def;
     }
     /// Ticks the client once. Returns its datagrams.
-    std::vector<HandedBytes> queried() {
+    std::vector<HandedBytes> from_client() {
         now += 50'000;
         client.tick(now);
         std::vector<HandedBytes> all;
@@ -75,22 +76,22 @@ struct Parley {
         return all;
     }
     /// Returns the pending datagrams of the server, for all addresses.
-    std::vector<HandedBytes> answered() {
+    std::vector<HandedBytes> from_server() {
         std::vector<HandedBytes> all;
         OutgoingDatagram out;
         while (server->next_datagram(out)) all.emplace_back(out.bytes.begin(), out.bytes.end());
         return all;
     }
-    void query(const std::vector<HandedBytes>& all) {
+    void to_server(const std::vector<HandedBytes>& all) {
         for (const HandedBytes& bytes : all) server->receive(bytes, home, now);
     }
-    void answer(const std::vector<HandedBytes>& all) {
+    void to_client(const std::vector<HandedBytes>& all) {
         for (const HandedBytes& bytes : all) client.receive(bytes, now);
     }
     void step() {
-        query(queried());
+        to_server(from_client());
         server->tick(now);
-        answer(answered());
+        to_client(from_server());
     }
     void join() {
         for (int i = 0; i < 20; ++i) step();
@@ -98,7 +99,7 @@ struct Parley {
     }
     Session& session(std::size_t i = 0) { return *internal(*server).sessions[i]; }
 
-    SmallSchema is;
+    SmallSchema setup;
     CommandKeeper game;
     std::unique_ptr<Server> server;
     Client client;
@@ -108,7 +109,7 @@ struct Parley {
 
 /// A client with handmade datagrams.
 struct Handmade {
-    Handmade(Parley& its_house, Address its_address) : house(its_house), from(its_address) {}
+    Handmade(ServerAndClient& its_pair, Address its_address) : pair(its_pair), from(its_address) {}
 
     std::uint64_t nonce() const { return from.port + 1'000U * from.host[0]; }
     HandedBytes hello() const {
@@ -117,9 +118,9 @@ struct Handmade {
         return bytes;
     }
     /// Returns the answer to the pending challenge of the server; empty if there is none.
-    HandedBytes answer(std::uint64_t known_id = 0) {
+    HandedBytes to_client(std::uint64_t known_id = 0) {
         HandedBytes bytes;
-        for (const HandedBytes& one : house.answered()) {
+        for (const HandedBytes& one : pair.from_server()) {
             const auto challenge = read_challenge(one);
             if (!challenge) continue;
             bytes.resize(hello_bytes);
@@ -129,18 +130,18 @@ struct Handmade {
     }
     /// Returns false if the server does not accept it.
     bool connect() {
-        house.server->receive(hello(), from, house.now);
-        house.server->receive(answer(), from, house.now);
-        for (const HandedBytes& one : house.answered()) {
+        pair.server->receive(hello(), from, pair.now);
+        pair.server->receive(to_client(), from, pair.now);
+        for (const HandedBytes& one : pair.from_server()) {
             if (const auto accepted = read_accept(one)) id = accepted->connection_id;
         }
         return id != 0;
     }
     /// Sends a packet from the new address and proves that address.
     void move(const Address& to) {
-        house.server->receive(packet(), to, house.now);
-        house.server->receive(answer(id), to, house.now);
-        (void)house.answered();
+        pair.server->receive(packet(), to, pair.now);
+        pair.server->receive(to_client(id), to, pair.now);
+        (void)pair.from_server();
     }
     /// Returns the next valid packet with the pending data of `stream`, padded with zeros to
     /// `size_bytes`.
@@ -164,7 +165,7 @@ struct Handmade {
         return bytes;
     }
 
-    Parley& house;
+    ServerAndClient& pair;
     Address from;
     std::uint64_t id = 0;
     StreamSender stream;
@@ -173,10 +174,11 @@ struct Handmade {
 };
 
 /// Returns how many bytes the server sends at once in response.
-std::size_t bytes_answered(Parley& house, const HandedBytes& question, const Address& from) {
-    house.server->receive(question, from, house.now);
+std::size_t bytes_answered(ServerAndClient& pair, const HandedBytes& datagram,
+                           const Address& from) {
+    pair.server->receive(datagram, from, pair.now);
     std::size_t bytes = 0;
-    for (const HandedBytes& one : house.answered()) bytes += one.size();
+    for (const HandedBytes& one : pair.from_server()) bytes += one.size();
     return bytes;
 }
 
@@ -204,35 +206,35 @@ TEST_CASE("server: a long world name is cut between UTF-8 characters") {
     const std::string stem(62, 'a');
     ServerDef def;
     def.world_name = stem + "\xc3\xa4";
-    Parley parley(def);
-    parley.join();
-    CHECK(parley.client.world_name() == stem);
+    ServerAndClient pair(def);
+    pair.join();
+    CHECK(pair.client.world_name() == stem);
 }
 
 TEST_CASE("client: a close packet for another connection is ignored") {
-    Parley house;
-    house.join();
-    const std::uint64_t id = house.session().connection_id;
+    ServerAndClient pair;
+    pair.join();
+    const std::uint64_t id = pair.session().connection_id;
     for (const std::uint64_t other : {std::uint64_t{0}, id + 1, id ^ 256U, ~id}) {
-        house.client.receive(closing_by_hand(other, CloseReason::kicked), house.now);
-        CHECK(house.client.state() == ClientState::joined);
+        pair.client.receive(closing_by_hand(other, CloseReason::kicked), pair.now);
+        CHECK(pair.client.state() == ClientState::joined);
     }
-    house.client.receive(closing_by_hand(id, CloseReason::kicked), house.now);
-    CHECK(house.client.state() == ClientState::closed);
-    CHECK(house.client.close_reason() == CloseReason::kicked);
+    pair.client.receive(closing_by_hand(id, CloseReason::kicked), pair.now);
+    CHECK(pair.client.state() == ClientState::closed);
+    CHECK(pair.client.close_reason() == CloseReason::kicked);
 }
 
 TEST_CASE("client: a refusal for another nonce is ignored") {
     ClientDef def;
     def.nonce = 71;
-    Parley house({}, def);
-    (void)house.queried();
-    house.client.receive(refusal_by_hand(70, RefuseReason::full), house.now);
-    CHECK(house.client.state() == ClientState::connecting);
-    house.join();
+    ServerAndClient pair({}, def);
+    (void)pair.from_client();
+    pair.client.receive(refusal_by_hand(70, RefuseReason::full), pair.now);
+    CHECK(pair.client.state() == ClientState::connecting);
+    pair.join();
 
-    Parley other({}, def);
-    (void)other.queried();
+    ServerAndClient other({}, def);
+    (void)other.from_client();
     other.client.receive(refusal_by_hand(71, RefuseReason::full), other.now);
     CHECK(other.client.state() == ClientState::refused);
     CHECK(other.client.refuse_reason() == RefuseReason::full);
@@ -241,27 +243,27 @@ TEST_CASE("client: a refusal for another nonce is ignored") {
 TEST_CASE("client: an accept for another nonce is ignored") {
     ClientDef def;
     def.nonce = 71;
-    Parley house({}, def);
-    house.query(house.queried());
-    house.answer(house.answered());  // the challenge
+    ServerAndClient pair({}, def);
+    pair.to_server(pair.from_client());
+    pair.to_client(pair.from_server());  // the challenge
     HandedBytes bytes(hello_bytes);
     bytes.resize(write(Accept{72, 12'345}, bytes));
-    house.client.receive(bytes, house.now);
-    CHECK(house.client.state() == ClientState::connecting);
-    house.join();  // with the right one
+    pair.client.receive(bytes, pair.now);
+    CHECK(pair.client.state() == ClientState::connecting);
+    pair.join();  // with the right one
 }
 
 TEST_CASE("server: a game message before the join is malformed") {
     for (const std::size_t size : {0U, 1U, 700U}) {
-        Parley house;
-        Handmade outsider(house, address_by_hand(5, 9));
+        ServerAndClient pair;
+        Handmade outsider(pair, address_by_hand(5, 9));
         REQUIRE(outsider.connect());
         HandedBytes message(1 + size, std::byte{7});
         message[0] = static_cast<std::byte>(ClientMessage::game);
         CHECK(outsider.stream.send(message) == Status::ok);
-        house.server->receive(outsider.packet(), outsider.from, house.now);
-        CHECK(internal(*house.server).drops.malformed_packet == 1);
-        CHECK(house.session().messages.empty());
+        pair.server->receive(outsider.packet(), outsider.from, pair.now);
+        CHECK(internal(*pair.server).drops.malformed_packet == 1);
+        CHECK(pair.session().messages.empty());
     }
 }
 
@@ -271,81 +273,81 @@ TEST_CASE("client: a welcome with another schema hash than expected closes the c
         ClientDef def;
         def.nonce = 71;
         def.schema_hash = own.schema.hash() ^ change;
-        Parley house({}, def);
+        ServerAndClient pair({}, def);
         for (int i = 0; i < 10; ++i) {
-            auto all = house.queried();
+            auto all = pair.from_client();
             for (HandedBytes& bytes : all) {  // an attacker hides the expected hash
                 if (auto hello = read_hello(bytes)) {
                     hello->schema_hash = 0;
                     (void)write(*hello, bytes);
                 }
-                if (auto answer = read_answer(bytes)) {
-                    answer->schema_hash = 0;
-                    (void)write(*answer, bytes);
+                if (auto to_client = read_answer(bytes)) {
+                    to_client->schema_hash = 0;
+                    (void)write(*to_client, bytes);
                 }
             }
-            house.query(all);
-            house.server->tick(house.now);
-            house.answer(house.answered());
+            pair.to_server(all);
+            pair.server->tick(pair.now);
+            pair.to_client(pair.from_server());
         }
-        CHECK(house.client.state() == (change == 0 ? ClientState::joined : ClientState::closed));
-        CHECK(internal(house.client).replica.has_value() == (change == 0));
-        if (change != 0) CHECK(house.client.close_reason() == CloseReason::malformed);
+        CHECK(pair.client.state() == (change == 0 ? ClientState::joined : ClientState::closed));
+        CHECK(internal(pair.client).replica.has_value() == (change == 0));
+        if (change != 0) CHECK(pair.client.close_reason() == CloseReason::malformed);
     }
 }
 
 TEST_CASE("client: an unreadable message ends the session on both sides") {
-    Parley house;
-    house.join();
+    ServerAndClient pair;
+    pair.join();
     const HandedBytes unknown{std::byte{99}};
-    REQUIRE(house.session().stream_out.send(unknown) == Status::ok);
-    house.step();
-    CHECK(house.client.state() == ClientState::closed);
-    CHECK(house.client.close_reason() == CloseReason::malformed);
-    const std::vector<HandedBytes> sent = house.queried();
+    REQUIRE(pair.session().stream_out.send(unknown) == Status::ok);
+    pair.step();
+    CHECK(pair.client.state() == ClientState::closed);
+    CHECK(pair.client.close_reason() == CloseReason::malformed);
+    const std::vector<HandedBytes> sent = pair.from_client();
     REQUIRE(sent.size() == 1);
     const auto close = read_close(sent.front());
     REQUIRE(close);
-    CHECK(close->connection_id == house.session().connection_id);
+    CHECK(close->connection_id == pair.session().connection_id);
     CHECK(close->reason == CloseReason::malformed);
-    house.query(sent);
-    house.server->tick(house.now);
-    CHECK(internal(*house.server).sessions.empty());
+    pair.to_server(sent);
+    pair.server->tick(pair.now);
+    CHECK(internal(*pair.server).sessions.empty());
 }
 
 TEST_CASE("server: a handshake that began before a shutdown is refused after it") {
-    Parley house;
-    house.query(house.queried());
-    house.answer(house.answered());  // the challenge, sent before the shutdown
-    house.server->shut_down();
-    for (int i = 0; i < 8; ++i) house.step();
-    CHECK(house.client.state() == ClientState::refused);
-    CHECK(house.client.refuse_reason() == RefuseReason::shutting_down);
-    CHECK(house.server->stats().sessions == 0);
+    ServerAndClient pair;
+    pair.to_server(pair.from_client());
+    pair.to_client(pair.from_server());  // the challenge, sent before the shutdown
+    pair.server->shut_down();
+    for (int i = 0; i < 8; ++i) pair.step();
+    CHECK(pair.client.state() == ClientState::refused);
+    CHECK(pair.client.refuse_reason() == RefuseReason::shutting_down);
+    CHECK(pair.server->stats().sessions == 0);
 }
 
 TEST_CASE("server: sessions that move to one host do not exceed its session limit") {
     ServerDef def;
     def.sessions_per_host_max = 2;
-    Parley house(def);
+    ServerAndClient pair(def);
     std::vector<std::unique_ptr<Handmade>> movers;
     for (std::uint8_t host = 11; host < 15; ++host) {
-        movers.push_back(std::make_unique<Handmade>(house, address_by_hand(host, host)));
+        movers.push_back(std::make_unique<Handmade>(pair, address_by_hand(host, host)));
         REQUIRE(movers.back()->connect());
     }
     for (std::size_t i = 0; i < movers.size(); ++i) {
         const Address there = address_by_hand(static_cast<std::uint16_t>(i + 1), 99);
         movers[i]->move(there);
-        CHECK((house.session(i).address == there) == (i < 2));
+        CHECK((pair.session(i).address == there) == (i < 2));
     }
-    CHECK(internal(*house.server).drops.address_limit == 2);
-    CHECK_FALSE(Handmade(house, address_by_hand(70, 99)).connect());
-    // Two sessions left hosts 11 and 12. The session on host 13 stayed there and takes one of two
-    // places.
+    CHECK(internal(*pair.server).drops.address_limit == 2);
+    CHECK_FALSE(Handmade(pair, address_by_hand(70, 99)).connect());
+    // Two sessions left hosts 11 and 12. The session on host 13 stayed there and counts against the
+    // limit of places.
     for (const auto& [host, room] : {std::pair<std::uint8_t, int>{11, 2}, {12, 2}, {13, 1}}) {
         int came = 0;
         for (std::uint16_t port = 80; port < 84; ++port)
-            came += Handmade(house, address_by_hand(port, host)).connect() ? 1 : 0;
+            came += Handmade(pair, address_by_hand(port, host)).connect() ? 1 : 0;
         CHECK(came == room);
     }
 }
@@ -354,70 +356,70 @@ TEST_CASE("server: a client with an expired cookie repeats the handshake and joi
     ClientDef def;
     def.nonce = 71;
     def.connect_timeout_ms = 60'000;
-    Parley house({}, def);
-    house.query(house.queried());
-    house.answer(house.answered());  // the challenge
-    const auto late = house.queried();
-    house.now += 20'000'000;
-    house.query(late);
-    CHECK(internal(*house.server).drops.expired_cookie == 1);
-    house.answer(house.answered());
-    house.join();
+    ServerAndClient pair({}, def);
+    pair.to_server(pair.from_client());
+    pair.to_client(pair.from_server());  // the challenge
+    const auto late = pair.from_client();
+    pair.now += 20'000'000;
+    pair.to_server(late);
+    CHECK(internal(*pair.server).drops.expired_cookie == 1);
+    pair.to_client(pair.from_server());
+    pair.join();
 }
 
 TEST_CASE("server: only the session's own challenge proves its new address") {
-    Parley house;
-    Handmade known(house, address_by_hand(1, 9)), other(house, address_by_hand(2, 9));
+    ServerAndClient pair;
+    Handmade known(pair, address_by_hand(1, 9)), other(pair, address_by_hand(2, 9));
     REQUIRE(known.connect());
-    house.server->receive(other.hello(), other.from, house.now);
-    const HandedBytes moving = other.answer(known.id);  // valid, but of another session
+    pair.server->receive(other.hello(), other.from, pair.now);
+    const HandedBytes moving = other.to_client(known.id);  // valid, but of another session
     REQUIRE(!moving.empty());
-    house.server->receive(moving, other.from, house.now);
-    CHECK(internal(*house.server).drops.bad_cookie == 1);
-    CHECK(house.session().address == known.from);
+    pair.server->receive(moving, other.from, pair.now);
+    CHECK(internal(*pair.server).drops.bad_cookie == 1);
+    CHECK(pair.session().address == known.from);
 }
 
 TEST_CASE("server: an unauthenticated peer never receives more bytes than it sent") {
     for (const bool is_over : {false, true}) {
         ServerDef def;
         def.malformed_max = 100'000;
-        Parley house(def);
-        Handmade known(house, address_by_hand(1, 9)), requesting(house, address_by_hand(2, 9));
-        Handmade late(house, address_by_hand(3, 9));
+        ServerAndClient pair(def);
+        Handmade known(pair, address_by_hand(1, 9)), requesting(pair, address_by_hand(2, 9));
+        Handmade late(pair, address_by_hand(3, 9));
         REQUIRE(known.connect());
-        house.server->receive(late.hello(), late.from, house.now);
-        const HandedBytes expired = late.answer();
-        house.now += 20'000'000;
-        house.server->receive(requesting.hello(), requesting.from, house.now);
-        const HandedBytes answer = requesting.answer();
+        pair.server->receive(late.hello(), late.from, pair.now);
+        const HandedBytes expired = late.to_client();
+        pair.now += 20'000'000;
+        pair.server->receive(requesting.hello(), requesting.from, pair.now);
+        const HandedBytes to_client = requesting.to_client();
         const Address elsewhere = address_by_hand(4, 9);
-        house.server->receive(known.packet(), elsewhere, house.now);
-        const HandedBytes moving = known.answer(known.id);
+        pair.server->receive(known.packet(), elsewhere, pair.now);
+        const HandedBytes moving = known.to_client(known.id);
         REQUIRE(!expired.empty());
-        REQUIRE(!answer.empty());
+        REQUIRE(!to_client.empty());
         REQUIRE(!moving.empty());
         HandedBytes old = requesting.hello();  // of another protocol version
         (void)write(Hello{limits::protocol_version + 1, 0, 5}, old);
-        if (is_over) house.server->shut_down();
-        (void)house.answered();  // drops the disconnect packet of the known session
+        if (is_over) pair.server->shut_down();
+        (void)pair.from_server();  // drops the disconnect packet of the known session
 
-        const std::vector<std::pair<HandedBytes, Address>> questions{
+        const std::vector<std::pair<HandedBytes, Address>> datagrams{
             {old, elsewhere},
             {requesting.hello(), elsewhere},
             {expired, late.from},
-            {answer, requesting.from},
-            {answer, elsewhere},
+            {to_client, requesting.from},
+            {to_client, elsewhere},
             {moving, elsewhere},
             {closing_by_hand(12, CloseReason::left), elsewhere},
             {refusal_by_hand(12, RefuseReason::full), elsewhere}};
-        for (const auto& [question, from] : questions) {
+        for (const auto& [datagram, from] : datagrams) {
             for (std::size_t size = 1; size <= 2 * hello_bytes; ++size) {
                 for (unsigned type = 0; type < 9; ++type) {
-                    HandedBytes bytes = question;
+                    HandedBytes bytes = datagram;
                     bytes.resize(size);
                     bytes[0] = static_cast<std::byte>(type);
                     if (size >= seal_bytes) seal(static_cast<PacketType>(type), 0, bytes);
-                    CHECK(bytes_answered(house, bytes, from) <= size);
+                    CHECK(bytes_answered(pair, bytes, from) <= size);
                 }
             }
         }
@@ -426,28 +428,28 @@ TEST_CASE("server: an unauthenticated peer never receives more bytes than it sen
         // size; the packet is valid from the end of its body on.
         constexpr std::size_t size_max = 512;
         const Address nowhere = address_by_hand(6, 77);
-        std::size_t answered = 0;
+        std::size_t from_server = 0;
         for (std::size_t size = 1; size <= size_max; ++size) {
-            const std::uint64_t malformed = internal(*house.server).drops.malformed_packet;
+            const std::uint64_t malformed = internal(*pair.server).drops.malformed_packet;
             HandedBytes bytes = known.packet(size_max);
             bytes.resize(size);
             if (size >= seal_bytes) seal(PacketType::data, known.id, bytes);
-            const std::size_t got = bytes_answered(house, bytes, nowhere);
+            const std::size_t got = bytes_answered(pair, bytes, nowhere);
             CHECK(got <= size);
-            answered += got > 0 ? 1 : 0;
+            from_server += got > 0 ? 1 : 0;
             if (size >= known.body_bytes)
-                CHECK(internal(*house.server).drops.malformed_packet == malformed);
+                CHECK(internal(*pair.server).drops.malformed_packet == malformed);
         }
         CHECK(known.body_bytes < challenge_bytes);
-        CHECK(answered == size_max - challenge_bytes + 1);
+        CHECK(from_server == size_max - challenge_bytes + 1);
     }
 }
 
 TEST_CASE("server: padding after a client's packet must be zeros") {
     ServerDef def;
     def.malformed_max = 1'000;
-    Parley house(def);
-    Handmade outsider(house, address_by_hand(5, 9));
+    ServerAndClient pair(def);
+    Handmade outsider(pair, address_by_hand(5, 9));
     REQUIRE(outsider.connect());
     std::uint64_t refused = 0;
     for (std::size_t size = challenge_bytes; size <= 3 * challenge_bytes; size += challenge_bytes) {
@@ -456,26 +458,26 @@ TEST_CASE("server: padding after a client's packet must be zeros") {
             HandedBytes bytes = sound;
             bytes[i] = std::byte{0x80};
             seal(PacketType::data, outsider.id, bytes);
-            house.server->receive(bytes, outsider.from, house.now);
-            CHECK(internal(*house.server).drops.malformed_packet == ++refused);
-            CHECK(house.session().link.newest_accepted() == outsider.next - 2);
+            pair.server->receive(bytes, outsider.from, pair.now);
+            CHECK(internal(*pair.server).drops.malformed_packet == ++refused);
+            CHECK(pair.session().link.newest_accepted() == outsider.next - 2);
         }
-        house.server->receive(sound, outsider.from, house.now);  // its number is not used up yet
-        CHECK(house.session().link.newest_accepted() == outsider.next - 1);
+        pair.server->receive(sound, outsider.from, pair.now);  // its number is not used up yet
+        CHECK(pair.session().link.newest_accepted() == outsider.next - 1);
     }
-    CHECK(internal(*house.server).drops.malformed_packet == refused);
+    CHECK(internal(*pair.server).drops.malformed_packet == refused);
 }
 
 TEST_CASE("client: a server packet with trailing bytes is refused") {
-    Parley house;
-    house.join();
-    const std::uint64_t id = house.session().connection_id;
+    ServerAndClient pair;
+    pair.join();
+    const std::uint64_t id = pair.session().connection_id;
     for (int i = 0; i < 10; ++i) {
-        house.query(house.queried());
-        house.server->tick(house.now);
-        for (const HandedBytes& sound : house.answered()) {
+        pair.to_server(pair.from_client());
+        pair.server->tick(pair.now);
+        for (const HandedBytes& sound : pair.from_server()) {
             REQUIRE(sound[0] == static_cast<std::byte>(PacketType::data));
-            const ClientStats before = house.client.stats();
+            const ClientStats before = pair.client.stats();
             // Two bytes: at a byte boundary, one more zero bit would mean that there is no input
             // state.
             for (const std::byte more : {std::byte{0}, std::byte{1}}) {
@@ -483,38 +485,38 @@ TEST_CASE("client: a server packet with trailing bytes is refused") {
                 bytes.push_back(std::byte{0});
                 bytes.push_back(more);
                 seal(PacketType::data, id, bytes);
-                house.client.receive(bytes, house.now);
+                pair.client.receive(bytes, pair.now);
             }
-            CHECK(house.client.stats().packets_malformed == before.packets_malformed + 2);
-            CHECK(house.client.stats().packets_received == before.packets_received);
-            house.client.receive(sound, house.now);
-            CHECK(house.client.stats().packets_received == before.packets_received + 1);
+            CHECK(pair.client.stats().packets_malformed == before.packets_malformed + 2);
+            CHECK(pair.client.stats().packets_received == before.packets_received);
+            pair.client.receive(sound, pair.now);
+            CHECK(pair.client.stats().packets_received == before.packets_received + 1);
         }
     }
-    CHECK(house.client.state() == ClientState::joined);
+    CHECK(pair.client.state() == ClientState::joined);
 }
 
 TEST_CASE("client: a command is sent in three packets, and in no fourth") {
     for (std::size_t lost = 0; lost < 5; ++lost) {
-        Parley house;
-        house.join();
+        ServerAndClient pair;
+        pair.join();
         const HandedBytes command{std::byte{4}, std::byte{2}};
-        CHECK(house.client.send_command(command) == Status::ok);
-        for (std::size_t i = 0; i < lost; ++i) CHECK(house.queried().size() == 1);
-        for (int i = 0; i < 4; ++i) house.step();  // the game gets it once, although it is repeated
+        CHECK(pair.client.send_command(command) == Status::ok);
+        for (std::size_t i = 0; i < lost; ++i) CHECK(pair.from_client().size() == 1);
+        for (int i = 0; i < 4; ++i) pair.step();  // the game gets it once, although it is repeated
         const std::vector<HandedBytes> expected(lost < 3 ? 1 : 0, command);
-        CHECK((house.game.commands == expected));
+        CHECK((pair.game.commands == expected));
     }
 }
 
 TEST_CASE("server: an idle server sends nothing for ten ticks, and no longer") {
-    Parley house;
-    house.join();
+    ServerAndClient pair;
+    pair.join();
     std::vector<int> spoken;
     for (int tick = 0; tick < 100; ++tick) {  // the client sends nothing, either
-        house.now += 50'000;
-        house.server->tick(house.now);
-        if (!house.answered().empty()) spoken.push_back(tick);
+        pair.now += 50'000;
+        pair.server->tick(pair.now);
+        if (!pair.from_server().empty()) spoken.push_back(tick);
     }
     REQUIRE(spoken.size() > 5);
     for (std::size_t i = 1; i < spoken.size(); ++i) CHECK(spoken[i] - spoken[i - 1] == 11);
@@ -536,9 +538,9 @@ TEST_CASE("rpc: RPCs of a former owner are dropped, later refused, then close th
     CHECK(world.called.size() == 1);
     CHECK(world.server().world().set_owner(world.player(0), world.observer(1)) == Status::ok);
     const RpcCounters& counters = internal(world.server()).calls.counters();
-    // The client may not have received the change yet. So its RPCs are dropped without a penalty
-    // for the whole window after the tick that sends it. An RPC is evaluated as of its arrival,
-    // before the tick.
+    // The client may not have received the change of owner yet. So its RPCs are dropped without a
+    // penalty for the whole window after the tick that sends the change. An RPC is evaluated as of
+    // its arrival, before the tick.
     const std::uint64_t pardoned = limits::rpc_refused_window_s * ServerDef{}.tick_hz + 2;
     for (std::uint64_t i = 1; i <= pardoned; ++i) steer();
     CHECK(counters.gone == pardoned);
@@ -653,7 +655,7 @@ struct HeldWorld {
         return world.spawn({200 + at, 200 + at, 0});
     }
     /// Makes an RPC on the entity. Returns for how many observers it is queued.
-    std::uint32_t held(EntityId entity) {
+    std::uint32_t queued_for(EntityId entity) {
         CHECK(world.server().call({.entity = entity}, hold, Ping{0, ++number}));
         world.step();
         REQUIRE(world.server().rpc_reports().size() == 1);
@@ -687,22 +689,23 @@ TEST_CASE("rpc: at most 4096 RPCs are queued, however many observers each has") 
     for (const RpcReport& report : its.world.server().rpc_reports()) CHECK(report.held == 2);
     CHECK(internal(its.world.server()).calls.counters().held == 2 * limits::rpc_queued);
     const EntityId first = its.thing(), second = its.thing();
-    CHECK(its.held(first) == 0);
+    CHECK(its.queued_for(first) == 0);
     CHECK(internal(its.world.server()).calls.counters().held == 2 * limits::rpc_queued);
     // Delivered RPCs free their capacity.
     (void)its.world.server().world().move(things[3], its.at_hand);
     its.world.run(3);
     CHECK(its.world.got(0).size() == limits::rpc_queued_per_entity);
     CHECK(its.world.got(1).size() == limits::rpc_queued_per_entity);
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(first) == 2);
-    CHECK(its.held(second) == 0);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
+        CHECK(its.queued_for(first) == 2);
+    CHECK(its.queued_for(second) == 0);
 }
 
 TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not later") {
     for (const Tick after : {Tick{0}, Tick{1}, Tick{2}}) {
         HeldWorld its;
         const EntityId thing = its.thing();
-        CHECK(its.held(thing) == 2);
+        CHECK(its.queued_for(thing) == 2);
         const Tick last = its.world.server().current_tick() + SmallSchema::hold_ticks;
         its.run_to(last - 1 + after);
         CHECK(its.world.late.size() == (after == 0 ? 0 : 2));
@@ -717,7 +720,7 @@ TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not
             CHECK(one.culled.reason == CullReason::expired);
     }
     HeldWorld its;
-    CHECK(its.held(its.thing()) == 2);
+    CHECK(its.queued_for(its.thing()) == 2);
     its.run_to(its.world.server().current_tick() + SmallSchema::hold_ticks - 1);
     CHECK(its.world.late.empty());
     its.world.step();
@@ -727,8 +730,9 @@ TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not
 TEST_CASE("rpc: RPCs queued for a despawned entity expire at once and free their capacity") {
     HeldWorld its;
     const EntityId thing = its.thing();
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(thing) == 2);
-    CHECK(its.held(thing) == 0);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
+        CHECK(its.queued_for(thing) == 2);
+    CHECK(its.queued_for(thing) == 0);
     CHECK(its.world.late.empty());
     CHECK(its.world.server().world().despawn(thing) == Status::ok);
     its.world.step();
@@ -741,8 +745,9 @@ TEST_CASE("rpc: RPCs queued for a despawned entity expire at once and free their
         next = its.thing();
     }
     REQUIRE(index_of(next) == index_of(thing));
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(next) == 2);
-    CHECK(its.held(next) == 0);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
+        CHECK(its.queued_for(next) == 2);
+    CHECK(its.queued_for(next) == 0);
     CHECK(its.world.late.size() == 2 * limits::rpc_queued_per_entity);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Changes of group membership between two ticks: only the final state counts, not the steps to it.
+// Changes of group membership between two ticks: only the final state matters, not the steps that
+// led to it.
 #include <array>
 #include <map>
 #include <set>
@@ -212,14 +213,14 @@ TEST_CASE("server: a membership undone before the tick removes nothing from a cl
         for (int how = 0; how < 6; ++how) {
             CAPTURE(minimum_relevance_ticks);
             CAPTURE(how);
-            PortSchema is;
-            Stage stage(is.schema, 1, is.def(minimum_relevance_ticks));
+            PortSchema setup;
+            Stage stage(setup.schema, 1, setup.def(minimum_relevance_ticks));
             World& world = stage.world();
             REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at({100, 100, 0})) ==
                     Status::ok);
-            const EntityId boat = stage.spawn(is.boat, {120, 100, 0});
-            const EntityId crew = stage.spawn(is.boat, {120, 100, 0});
-            const EntityId other = stage.spawn(is.boat, {150, 100, 0});
+            const EntityId boat = stage.spawn(setup.boat, {120, 100, 0});
+            const EntityId crew = stage.spawn(setup.boat, {120, 100, 0});
+            const EntityId other = stage.spawn(setup.boat, {150, 100, 0});
             REQUIRE(world.attach(crew, boat) == Status::ok);
             stage.step(3);
             // Either within the leave margin, or outside of it and within the minimum relevance
@@ -240,7 +241,7 @@ TEST_CASE("server: a membership undone before the tick removes nothing from a cl
                     REQUIRE(world.set_group_enabled(boat, true) == Status::ok);
                     break;
                 case 2: {
-                    const EntityId brief = stage.spawn(is.boat, {150, 100, 0});
+                    const EntityId brief = stage.spawn(setup.boat, {150, 100, 0});
                     REQUIRE(world.attach(boat, brief) == Status::ok);
                     REQUIRE(world.despawn(brief) == Status::ok);
                     break;
@@ -258,7 +259,7 @@ TEST_CASE("server: a membership undone before the tick removes nothing from a cl
                     break;
                 case 5: {  // a new member is attached meanwhile
                     REQUIRE(world.attach(boat, other) == Status::ok);
-                    REQUIRE(world.attach(stage.spawn(is.boat), crew) == Status::ok);
+                    REQUIRE(world.attach(stage.spawn(setup.boat), crew) == Status::ok);
                     REQUIRE(world.detach(boat) == Status::ok);
                     break;
                 }
@@ -290,15 +291,16 @@ TEST_CASE("server: the steps by which groups reach their state within a tick do 
 }
 
 TEST_CASE("server: descendants follow a member into and out of an independently culled one") {
-    PortSchema is;
+    PortSchema setup;
     for (const bool has_split_below : {false, true}) {
         CAPTURE(has_split_below);
-        Stage stage(is.schema, 1, is.def(0));
+        Stage stage(setup.schema, 1, setup.def(0));
         REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at({200, 200, 0})) ==
                 Status::ok);
         const auto spawn = [&](KindId kind) { return stage.spawn(kind, {200, 200, 0}); };
-        const EntityId ship = spawn(is.boat), cabin = spawn(is.pilot), chest = spawn(is.boat),
-                       coin = spawn(has_split_below ? is.pilot : is.boat);
+        const EntityId ship = spawn(setup.boat), cabin = spawn(setup.pilot),
+                       chest = spawn(setup.boat),
+                       coin = spawn(has_split_below ? setup.pilot : setup.boat);
         REQUIRE(stage.world().attach(cabin, ship) == Status::ok);
         REQUIRE(stage.world().attach(chest, ship) == Status::ok);
         REQUIRE(stage.world().attach(coin, chest) == Status::ok);

@@ -59,12 +59,12 @@ bool is_at(Vec3 position, float x, float y) {
 
 TEST_CASE("invalid values: a NaN position is reset, also in a group") {
     for (const bool is_child : {false, true}) {
-        const EdgeSchema is;
-        Stage stage(is.schema, 1, is.def);
-        const EntityId ship = stage.spawn(is.boat, {100, 100, 0});
-        const EntityId man = stage.spawn(is.boat, {105, 100, 0});
+        const EdgeSchema setup;
+        Stage stage(setup.schema, 1, setup.def);
+        const EntityId ship = stage.spawn(setup.boat, {100, 100, 0});
+        const EntityId man = stage.spawn(setup.boat, {105, 100, 0});
         stage.step(3);
-        stage.world().edit(is_child ? man : ship, is.position)->at.x = not_a_number;
+        stage.world().edit(is_child ? man : ship, setup.position)->at.x = not_a_number;
         CHECK(stage.world().attach(man, ship) == Status::ok);
         stage.step(3);
         CHECK(is_at(stage.world().local_position_of(man), 5, 0));
@@ -127,10 +127,10 @@ TEST_CASE("invalid values: an out-of-range value is sent as its limit, and count
 }
 
 TEST_CASE("invalid values: a local position that overflows in the world is refused") {
-    const EdgeSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId ship = stage.spawn(is.boat, {100, 100, 0});
-    const EntityId man = stage.spawn(is.boat, {105, 100, 0});
+    const EdgeSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId ship = stage.spawn(setup.boat, {100, 100, 0});
+    const EntityId man = stage.spawn(setup.boat, {105, 100, 0});
     CHECK(stage.world().attach(man, ship) == Status::ok);
     stage.step(3);
     CHECK(stage.world().move(ship, {3e38F, 100, 0}) == Status::ok);
@@ -140,9 +140,9 @@ TEST_CASE("invalid values: a local position that overflows in the world is refus
 }
 
 TEST_CASE("invalid values: a query at a position that is not finite returns nothing") {
-    const EdgeSchema is;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    const EdgeSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {100, 100, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     stage.step(3);
     std::vector<ObserverId> observers;
@@ -157,9 +157,9 @@ TEST_CASE("invalid values: a query at a position that is not finite returns noth
 }
 
 TEST_CASE("rpc: a client is not closed for RPCs on an entity that it owned a moment ago") {
-    const EdgeSchema is;
-    Stage stage(is.schema, 2, is.def);
-    const EntityId seat = stage.spawn(is.walker, {1, 1, 0});
+    const EdgeSchema setup;
+    Stage stage(setup.schema, 2, setup.def);
+    const EntityId seat = stage.spawn(setup.walker, {1, 1, 0});
     CHECK(stage.world().set_owner(seat, stage.observers[0]) == Status::ok);
     stage.step(10);
     const GhostId ghost = stage.ghost(0, seat);
@@ -168,7 +168,7 @@ TEST_CASE("rpc: a client is not closed for RPCs on an entity that it owned a mom
         CHECK(stage.world().set_owner(seat, stage.observers[0]) == Status::ok);
         stage.step(5);
         for (int i = 0; i < 5; ++i)
-            CHECK(stage.client(0).call(is.fire, ghost, Vest{}) == Status::ok);
+            CHECK(stage.client(0).call(setup.fire, ghost, Vest{}) == Status::ok);
         CHECK(stage.world().set_owner(seat, stage.observers[1]) == Status::ok);
         stage.step(2);
     }
@@ -177,20 +177,20 @@ TEST_CASE("rpc: a client is not closed for RPCs on an entity that it owned a mom
     CHECK(internal(*stage.server).calls.counters().gone > 100);
     // After the window, an RPC of the former owner is no longer counted as `gone`.
     stage.step(limits::rpc_refused_window_s * ServerDef{}.tick_hz + 5);
-    CHECK(stage.client(0).call(is.fire, ghost, Vest{}) != Status::stale_id);
+    CHECK(stage.client(0).call(setup.fire, ghost, Vest{}) != Status::stale_id);
     stage.step(3);
     CHECK(internal(*stage.server).calls.counters().gone <= 40U * 5U);
 }
 
 TEST_CASE("groups: a denied member does not affect the packets about its group (O1 P14)") {
     // Sizes and hashes of all packets to a client, with or without a denied crate on the cart.
-    const auto replicated = [](bool has_crate, bool loses) {
-        const EdgeSchema is;
-        Stage stage(is.schema, 1, is.def);
+    const auto packets_for = [](bool has_crate, bool loses) {
+        const EdgeSchema setup;
+        Stage stage(setup.schema, 1, setup.def);
         stage.step(6);
         stage.clients_every = 6;
-        const EntityId cart = stage.spawn(is.walker, {100, 100, 0});
-        const EntityId crate = stage.spawn(is.walker, {100, 100, 0});
+        const EntityId cart = stage.spawn(setup.walker, {100, 100, 0});
+        const EntityId crate = stage.spawn(setup.walker, {100, 100, 0});
         CHECK(stage.visibility().deny(stage.observers[0], crate, true) == Status::ok);
         if (has_crate) CHECK(stage.world().attach(crate, cart) == Status::ok);
         std::vector<std::uint64_t> bytes;
@@ -206,34 +206,34 @@ TEST_CASE("groups: a denied member does not affect the packets about its group (
         return bytes;
     };
     for (const bool loses : {false, true})
-        CHECK(replicated(true, loses) == replicated(false, loses));
+        CHECK(packets_for(true, loses) == packets_for(false, loses));
 }
 
 TEST_CASE("server: a call of visibility() changes nothing that is sent") {
     const auto bytes_of = [](bool queries) {
-        EdgeSchema is;
+        EdgeSchema setup;
         NodeDef node;
         node.name = "street";
         node.payload = Payload::read_many;
-        node.add(cells(60, 60)).subtract(is.cloaked);
-        is.def.rules.nodes = {node};
-        is.def.rules.kinds.resize(2);
-        is.def.rules.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
-        Stage stage(is.schema, 2, is.def);
+        node.add(cells(60, 60)).subtract(setup.cloaked);
+        setup.def.rules.nodes = {node};
+        setup.def.rules.kinds.resize(2);
+        setup.def.rules.kinds[index_of(setup.boat)].mode = EntityMode::explicit_only;
+        Stage stage(setup.schema, 2, setup.def);
         std::vector<EntityId> crowd;
         crowd.reserve(20);
         for (int i = 0; i < 20; ++i)
-            crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
+            crowd.push_back(stage.spawn(setup.walker, {100.0F + static_cast<float>(i), 100, 0}));
         for (std::uint32_t i = 0; i < 2; ++i)
             CHECK(stage.visibility().set_viewpoint(stage.observers[i], crowd[i]) == Status::ok);
         stage.step(20);
-        stage.world().edit(crowd[5], is.vest)->cloaked = true;
+        stage.world().edit(crowd[5], setup.vest)->cloaked = true;
         if (queries) (void)stage.server->visibility();
         stage.step(5);
         const ServerStats before = stage.server->stats();
         for (int t = 0; t < 50; ++t) {
             for (std::size_t i = 10; i < 20; ++i)
-                stage.world().edit(crowd[i], is.vest)->hp = static_cast<std::uint16_t>(t);
+                stage.world().edit(crowd[i], setup.vest)->hp = static_cast<std::uint16_t>(t);
             stage.step();
         }
         const ServerStats after = stage.server->stats();
@@ -246,12 +246,12 @@ TEST_CASE("server: a call of visibility() changes nothing that is sent") {
 
 TEST_CASE("server: configurations that cannot work are refused") {
     IdleGame game;
-    EdgeSchema is;
-    is.def.schema = &is.schema;
-    is.def.mac = &test_mac;
-    is.def.secret = test_secret;
+    EdgeSchema setup;
+    setup.def.schema = &setup.schema;
+    setup.def.mac = &test_mac;
+    setup.def.secret = test_secret;
     const auto made_with = [&](auto&& change) {
-        ServerDef def = is.def;
+        ServerDef def = setup.def;
         change(def);
         return Server::create(def, game).has_value();
     };
@@ -266,14 +266,14 @@ TEST_CASE("server: configurations that cannot work are refused") {
         def.session_timeout_ms = 20'000;
     }));
     for (const float bad : {0.0F, -1.0F, not_a_number, std::numeric_limits<float>::infinity()}) {
-        is.schema.edit_kind(is.walker).priority = bad;
+        setup.schema.edit_kind(setup.walker).priority = bad;
         CHECK_FALSE(made_with([](ServerDef&) {}));
     }
 }
 
 TEST_CASE("handshake: a client with a link that recovers late can still join") {
-    const EdgeSchema is;
-    Stage stage(is.schema, 0, is.def);
+    const EdgeSchema setup;
+    Stage stage(setup.schema, 0, setup.def);
     ClientDef late;
     late.nonce = 5;
     late.connect_timeout_ms = 10'000;
@@ -309,36 +309,36 @@ struct Shout {
 }  // namespace
 
 TEST_CASE("rpc: a large RPC is sent although shared cell payloads fill the budget") {
-    EdgeSchema is;
+    EdgeSchema setup;
     RpcDesc desc;
     desc.delivery = RpcDelivery::reliable_ordered;
     desc.target = RpcTarget::none;
-    Rpc<Shout> shout = is.schema.rpc<Shout>("shout", desc);
+    Rpc<Shout> shout = setup.schema.rpc<Shout>("shout", desc);
     for (std::uint16_t f = 0; f < 5; ++f) {
         FieldDef text{"words" + std::to_string(f), FieldType::text};
         text.offset_bytes = static_cast<std::uint16_t>(f * 32);
         text.size_bytes = 31;
-        SchemaAccess::add_field(is.schema, shout.id, text);
+        SchemaAccess::add_field(setup.schema, shout.id, text);
     }
-    REQUIRE_MESSAGE(is.schema.problem().empty(), is.schema.problem());
+    REQUIRE_MESSAGE(setup.schema.problem().empty(), setup.schema.problem());
     NodeDef node;
     node.name = "street";
     node.payload = Payload::read_many;
     node.add(cells(60, 60));
-    is.def.rules.nodes = {node};
-    is.def.rules.kinds.resize(2);
-    is.def.rules.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
-    is.def.budget_bytes_per_tick = 220;
-    Stage stage(is.schema, 1, is.def);
+    setup.def.rules.nodes = {node};
+    setup.def.rules.kinds.resize(2);
+    setup.def.rules.kinds[index_of(setup.boat)].mode = EntityMode::explicit_only;
+    setup.def.budget_bytes_per_tick = 220;
+    Stage stage(setup.schema, 1, setup.def);
     std::vector<EntityId> crowd;
     for (int i = 0; i < 28; ++i)
-        crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
+        crowd.push_back(stage.spawn(setup.walker, {100.0F + static_cast<float>(i), 100, 0}));
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], crowd[0]) == Status::ok);
     std::uint16_t hp = 0;
     const auto step = [&](int ticks) {
         for (int t = 0; t < ticks; ++t) {
             hp = static_cast<std::uint16_t>((hp + 7) % 1000);
-            for (const EntityId one : crowd) stage.world().edit(one, is.vest)->hp = hp;
+            for (const EntityId one : crowd) stage.world().edit(one, setup.vest)->hp = hp;
             stage.step();
         }
     };
@@ -354,16 +354,16 @@ TEST_CASE("rpc: a large RPC is sent although shared cell payloads fill the budge
 }
 
 TEST_CASE("invalid values: a cone faces its direction, whatever the length of the vector") {
-    const EdgeSchema is;
+    const EdgeSchema setup;
     for (const float length : {1e-30F, 1.0F, 1e30F}) {
-        ServerDef def = is.def;
+        ServerDef def = setup.def;
         NodeDef node;
         node.name = "sight";
         node.add(in_area());
         def.rules.nodes = {node};
-        Stage stage(is.schema, 1, def);
-        const EntityId before = stage.spawn(is.walker, {120, 101, 0});
-        const EntityId behind = stage.spawn(is.walker, {80, 101, 0});
+        Stage stage(setup.schema, 1, def);
+        const EntityId before = stage.spawn(setup.walker, {120, 101, 0});
+        const EntityId behind = stage.spawn(setup.walker, {80, 101, 0});
         Area area;
         area.shape = AreaShape::cone;
         area.center = {100, 101, 0};
@@ -387,9 +387,9 @@ TEST_CASE("link: a connection recovers after both sides used up their packets in
         CAPTURE(hole.is_up_open);
         CAPTURE(hole.is_down_open);
         CAPTURE(hole.has_received_all);
-        const EdgeSchema is;
-        Stage stage(is.schema, 1, is.def);
-        const EntityId man = stage.spawn(is.walker, {100, 100, 0});
+        const EdgeSchema setup;
+        Stage stage(setup.schema, 1, setup.def);
+        const EntityId man = stage.spawn(setup.walker, {100, 100, 0});
         stage.step(5);
         Address from;
         from.carrier = Address::Carrier::memory;
@@ -404,7 +404,7 @@ TEST_CASE("link: a connection recovers after both sides used up their packets in
         const auto turn = [&](bool is_up_open, bool is_down_open) {
             stage.now += 5'000;
             client_turn(is_up_open);
-            stage.world().edit(man, is.vest)->hp ^= 1U;
+            stage.world().edit(man, setup.vest)->hp ^= 1U;
             stage.server->tick(stage.now);
             OutgoingDatagram to;
             while (stage.server->next_datagram(to)) {
@@ -425,8 +425,8 @@ TEST_CASE("link: a connection recovers after both sides used up their packets in
 }
 
 TEST_CASE("client: events that the program does not take are bounded and counted") {
-    const EdgeSchema is;
-    Stage stage(is.schema, 3, is.def);
+    const EdgeSchema setup;
+    Stage stage(setup.schema, 3, setup.def);
     constexpr std::size_t bound = 65'536;
     constexpr int count = 400;
     std::vector<EntityId> fleet;
@@ -438,7 +438,7 @@ TEST_CASE("client: events that the program does not take are bounded and counted
     for (int i = 0; i < 220; ++i) {
         for (const EntityId ship : fleet) CHECK(stage.world().despawn(ship) == Status::ok);
         fleet.clear();
-        for (int k = 0; i % 2 == 0 && k < count; ++k) fleet.push_back(stage.spawn(is.boat));
+        for (int k = 0; i % 2 == 0 && k < count; ++k) fleet.push_back(stage.spawn(setup.boat));
         for (int k = 1; k < static_cast<int>(fleet.size()); k += 2)
             CHECK(stage.world().attach(fleet[k], fleet[k - 1]) == Status::ok);
         stage.step(2);

@@ -13,7 +13,7 @@ namespace purview::test {
 
 namespace {
 
-/// Accepts every client, and counts.
+/// Accepts every client, or lets all of them wait, and counts clients and calls of on_admit.
 class Gate final : public Game {
   public:
     explicit Gate(std::uint32_t count) {
@@ -31,8 +31,9 @@ class Gate final : public Game {
             clients.push_back(std::make_unique<Client>(client));
         }
     }
-    /// `later`: collects the datagrams, as a socket does while the server is stalled.
-    void query(std::vector<std::pair<Address, std::vector<std::byte>>>* later = nullptr) {
+    /// Ticks all clients and delivers their datagrams. With `later`, collects them instead, as a
+    /// socket does while the server is stalled.
+    void send_all(std::vector<std::pair<Address, std::vector<std::byte>>>* later = nullptr) {
         for (std::size_t i = 0; i < clients.size(); ++i) {
             Address from;
             from.carrier = Address::Carrier::memory;
@@ -50,13 +51,13 @@ class Gate final : public Game {
     }
     void step() {
         now += 50'000;
-        query();
+        send_all();
         server->tick(now);
         OutgoingDatagram out;
         while (server->next_datagram(out)) clients[out.to.port - 1U]->receive(out.bytes, now);
     }
     Admission on_admit(Server&, const JoinRequest&) override {
-        ++queried;
+        ++admit_calls;
         return waits ? Admission::wait : Admission::accept;
     }
     std::optional<EntityId> on_join(Server& its, ObserverId, const JoinRequest&) override {
@@ -72,7 +73,7 @@ class Gate final : public Game {
     Schema schema;
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
-    std::uint32_t in = 0, queried = 0;
+    std::uint32_t in = 0, admit_calls = 0;
     bool waits = false;
     Micros now = 1'000'000;
 };
@@ -84,7 +85,8 @@ TEST_CASE("server: clients that timed out while it was stalled have no session a
     for (int i = 0; i < 8; ++i) gate.step();
     REQUIRE(gate.in == 3);
     std::vector<std::pair<Address, std::vector<std::byte>>> socket;
-    for (int i = 0; i < 220; ++i, gate.now += 50'000) gate.query(&socket);  // the server is stalled
+    for (int i = 0; i < 220; ++i, gate.now += 50'000)
+        gate.send_all(&socket);  // the server is stalled
     for (const auto& client : gate.clients) {
         CHECK(client->state() == ClientState::closed);
         CHECK(client->close_reason() == CloseReason::timeout);
@@ -101,7 +103,7 @@ TEST_CASE("server: a bounded number of waiting clients joins per tick, and none 
     Gate gate(count);
     gate.waits = true;
     for (int i = 0; i < 4; ++i) gate.step();
-    CHECK(gate.queried >= 2 * count);  // all of them in every tick, while none joins
+    CHECK(gate.admit_calls >= 2 * count);  // all of them in every tick, while none joins
     gate.waits = false;
     for (std::uint32_t before = 0, tick = 0; tick < full_ticks; ++tick, before = gate.in) {
         gate.step();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a malicious peer with a session may send: packets with a valid checksum and false contents.
-// They harm only its own session and give it no information.
+// Packets of malicious peers with a session: a valid checksum and false contents. They harm only
+// the peer's own session and give it no information.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,9 +29,9 @@ namespace purview::test {
 
 namespace {
 
-struct House {
-    explicit House(ServerDef def = {}) {
-        def.schema = &is.schema;
+struct ServerAndPeers {
+    explicit ServerAndPeers(ServerDef def = {}) {
+        def.schema = &setup.schema;
         def.mac = &test_mac;
         def.secret = test_secret;
         auto made = Server::create(def, game);
@@ -46,7 +46,7 @@ struct House {
     }
     void tick() { server->tick(now += 50'000); }
 
-    SmallSchema is;
+    SmallSchema setup;
     IdleGame game;
     std::unique_ptr<Server> server;
     Micros now = 1'000'000;
@@ -62,14 +62,14 @@ Address at(std::uint16_t port, std::uint8_t host = 9) {
 
 /// A malicious client with handmade packets.
 struct Attacker {
-    Attacker(House& its_house, Address from) : house(its_house), address(from) {}
+    Attacker(ServerAndPeers& its_pair, Address from) : pair(its_pair), address(from) {}
 
     bool prove(const Address& from, std::uint64_t known_id) {
-        for (const auto& bytes : house.sent()) {
+        for (const auto& bytes : pair.sent()) {
             if (const auto challenge = read_challenge(bytes)) {
                 std::vector<std::byte> answer(hello_bytes);
                 (void)write(Answer{0, nonce(), challenge->cookie, known_id}, answer);
-                house.server->receive(answer, from, house.now);
+                pair.server->receive(answer, from, pair.now);
                 return true;
             }
         }
@@ -78,9 +78,9 @@ struct Attacker {
     bool connect() {
         std::vector<std::byte> hello(hello_bytes);
         (void)write(Hello{limits::protocol_version, 0, nonce()}, hello);
-        house.server->receive(hello, address, house.now);
+        pair.server->receive(hello, address, pair.now);
         if (!prove(address, 0)) return false;
-        for (const auto& bytes : house.sent()) {
+        for (const auto& bytes : pair.sent()) {
             if (const auto accepted = read_accept(bytes)) id = accepted->connection_id;
         }
         return id != 0;
@@ -98,7 +98,7 @@ struct Attacker {
         REQUIRE(out.ok());
         bytes.resize(std::max(out.bytes_written(), challenge_bytes));
         seal(PacketType::data, id, bytes);
-        house.server->receive(bytes, from, house.now);
+        pair.server->receive(bytes, from, pair.now);
     }
     void send_nothing(std::uint32_t sequence) { send_nothing(sequence, address); }
     void send_nothing(std::uint32_t sequence, const Address& from) {
@@ -120,9 +120,9 @@ struct Attacker {
         return in.ok();
     }
     std::uint64_t nonce() const { return address.port + 1'000U * address.host[0]; }
-    std::uint64_t malformed() const { return internal(*house.server).drops.malformed_packet; }
+    std::uint64_t malformed() const { return internal(*pair.server).drops.malformed_packet; }
 
-    House& house;
+    ServerAndPeers& pair;
     Address address;
     std::uint64_t id = 0;
 };
@@ -300,35 +300,35 @@ TEST_CASE("malicious peer: a replayed handshake does not start a session") {
 }
 
 TEST_CASE("malicious peer: sessions that come and go between two ticks are bounded") {
-    House house;
+    ServerAndPeers pair;
     const std::size_t kept = 2 * ServerDef{}.sessions_per_host_max;
     std::size_t dropped = 0;
     for (std::uint16_t i = 0; i < 1'000; ++i) {
-        Attacker attacker(house, at(i));
+        Attacker attacker(pair, at(i));
         if (!attacker.connect()) {
             ++dropped;
             continue;
         }
         std::vector<std::byte> bytes(hello_bytes);
         bytes.resize(write(Close{attacker.id, CloseReason::left}, bytes));
-        house.server->receive(bytes, attacker.address, house.now);
+        pair.server->receive(bytes, attacker.address, pair.now);
     }
-    CHECK(internal(*house.server).sessions.size() == kept);
+    CHECK(internal(*pair.server).sessions.size() == kept);
     CHECK(dropped == 1'000 - kept);
-    CHECK(internal(*house.server).drops.address_limit == 1'000 - kept);
-    CHECK(Attacker(house, at(1, 77)).connect());  // other hosts are not affected
-    house.tick();
-    CHECK(Attacker(house, at(2'000)).connect());
+    CHECK(internal(*pair.server).drops.address_limit == 1'000 - kept);
+    CHECK(Attacker(pair, at(1, 77)).connect());  // other hosts are not affected
+    pair.tick();
+    CHECK(Attacker(pair, at(2'000)).connect());
 }
 
 TEST_CASE("malicious peer: skipped packet numbers enlarge the headers only up to a limit") {
-    House house;
-    Attacker attacker(house, at(1));
+    ServerAndPeers pair;
+    Attacker attacker(pair, at(1));
     REQUIRE(attacker.connect());
     for (std::uint32_t i = 1; i <= 20; ++i) attacker.send_nothing(i * 900);
     CHECK(attacker.malformed() == 19);
-    house.tick();
-    CHECK(internal(*house.server).sessions[0]->link.header_bits_max() < 1'100);
+    pair.tick();
+    CHECK(internal(*pair.server).sessions[0]->link.header_bits_max() < 1'100);
 }
 
 TEST_CASE("malicious peer: no packet is sent if a long header leaves no room for it") {
@@ -336,16 +336,16 @@ TEST_CASE("malicious peer: no packet is sent if a long header leaves no room for
         CAPTURE(budget);
         ServerDef def;
         def.budget_bytes_per_tick = budget;
-        House house(def);
-        Attacker attacker(house, at(1));
+        ServerAndPeers pair(def);
+        Attacker attacker(pair, at(1));
         REQUIRE(attacker.connect());
-        (void)house.sent();
+        (void)pair.sent();
         attacker.send_nothing(950);
         std::size_t all_bytes = 0;
         for (int i = 0; i < 20; ++i) {
-            house.tick();
+            pair.tick();
             std::size_t bytes = 0;
-            for (const auto& datagram : house.sent()) {
+            for (const auto& datagram : pair.sent()) {
                 bytes += datagram.size();
                 CHECK(is_sealed(attacker.id, datagram));
                 CHECK(Attacker::is_whole(datagram));
@@ -383,7 +383,7 @@ TEST_CASE("malicious peer: a stream with a gap after every byte is refused") {
 
 TEST_CASE("malicious peer: a network counts as one host, also for sessions that move there") {
     ServerDef def;
-    House house(def);
+    ServerAndPeers pair(def);
     const auto in_network = [](std::uint16_t port) {
         Address address = at(port);
         address.host = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 1};
@@ -392,30 +392,30 @@ TEST_CASE("malicious peer: a network counts as one host, also for sessions that 
     };
     std::uint32_t accepted = 0;
     for (std::uint16_t port = 1; port <= 40; ++port)
-        accepted += Attacker(house, in_network(port)).connect() ? 1 : 0;
+        accepted += Attacker(pair, in_network(port)).connect() ? 1 : 0;
     CHECK(accepted == def.sessions_per_host_max);
     // Others open sessions elsewhere, and then prove addresses in the full network.
     for (std::uint16_t port = 100; port < 110; ++port) {
-        Attacker mover(house, at(port, 50));
+        Attacker mover(pair, at(port, 50));
         REQUIRE(mover.connect());
         const Address there = in_network(port);
         mover.send_nothing(1, there);
         REQUIRE(mover.prove(there, mover.id));
     }
     std::uint32_t there = 0;
-    for (const auto& session : internal(*house.server).sessions)
+    for (const auto& session : internal(*pair.server).sessions)
         there += session->address.host[0] == 0x20 ? 1 : 0;
     CHECK(there == def.sessions_per_host_max);
-    CHECK(internal(*house.server).drops.address_limit == 24 + 10);
+    CHECK(internal(*pair.server).drops.address_limit == 24 + 10);
 }
 
 TEST_CASE("malicious peer: an RPC before the join is malformed") {
-    House house;
-    Attacker attacker(house, at(1));
+    ServerAndPeers pair;
+    Attacker attacker(pair, at(1));
     REQUIRE(attacker.connect());
     OutgoingRpc call;
-    call.rpc = house.is.shouts[0].id;
-    REQUIRE(house.is.schema.rpcs()[index_of(call.rpc)].desc.direction == RpcDirection::to_server);
+    call.rpc = pair.setup.shouts[0].id;
+    REQUIRE(pair.setup.schema.rpcs()[index_of(call.rpc)].desc.direction == RpcDirection::to_server);
     RpcOutbox outbox;
     REQUIRE(outbox.add(call));
     const auto send_call = [&](BitWriter& out) {
@@ -423,19 +423,19 @@ TEST_CASE("malicious peer: an RPC before the join is malformed") {
         out.boolean(false);
         out.varint(0);
         const auto no_cost = [](const OutgoingRpc&) { return std::uint64_t{0}; };
-        (void)outbox.choose(house.is.schema, out.bits_left(), no_cost);
-        REQUIRE(outbox.write(house.is.schema, 1, out, [](const OutgoingRpc&) { return true; }) ==
+        (void)outbox.choose(pair.setup.schema, out.bits_left(), no_cost);
+        REQUIRE(outbox.write(pair.setup.schema, 1, out, [](const OutgoingRpc&) { return true; }) ==
                 1);
         out.boolean(false);  // no inputs
     };
     attacker.send(1, send_call, attacker.address);
-    CHECK(internal(*house.server).sessions[0]->calls_in.counters().arrived == 0);
+    CHECK(internal(*pair.server).sessions[0]->calls_in.counters().arrived == 0);
     CHECK(attacker.malformed() == 1);
 }
 
 namespace {
 
-/// Disconnects a client. A peer then sends in its name and acknowledges everything (`hears`) or
+/// Disconnects a client. A peer then sends in its name and acknowledges everything (`receives`) or
 /// nothing, from another address if `is_elsewhere`. Returns for how many ticks the server keeps the
 /// session.
 std::uint32_t ticks_kept(bool receives, bool is_elsewhere) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Messages between the game and a client, how a client is refused or closed, and the counters for
-// it.
+// Messages between the game and a client, refusals and disconnects of clients, and the counters of
+// both.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -62,8 +62,8 @@ struct Presented final : HostPresentation {
 };
 
 /// One server, one client.
-struct Line {
-    explicit Line(const std::function<void(ServerDef&)>& edit = {}) {
+struct MessagePeers {
+    explicit MessagePeers(const std::function<void(ServerDef&)>& edit = {}) {
         ServerDef def;
         def.schema = &schema.schema;
         def.rules = small_rules(schema);
@@ -118,28 +118,28 @@ struct Line {
 }  // namespace
 
 TEST_CASE("messages: a message sent in joined() arrives after the client has joined") {
-    Line line;
+    MessagePeers peers;
     // More than the budget of a tick, so only a part of it arrives with the confirmation of the
     // join.
     const std::string speech(9'000, 'w');
-    line.game.when_joined = [&](Server& server, ObserverId observer) {
+    peers.game.when_joined = [&](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
         CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
-        CHECK(server.call({.only = observer}, line.schema.news[2], Ping{1, 2}).has_value());
+        CHECK(server.call({.only = observer}, peers.schema.news[2], Ping{1, 2}).has_value());
         return true;
     };
     int ticks = 0;
-    for (; line.client->state() != ClientState::joined && ticks < 40; ++ticks) line.step(1);
-    REQUIRE(line.client->state() == ClientState::joined);
+    for (; peers.client->state() != ClientState::joined && ticks < 40; ++ticks) peers.step(1);
+    REQUIRE(peers.client->state() == ClientState::joined);
     // The confirmation of the join is sent first. The large message is still in flight.
-    CHECK(line.messages() == std::vector<std::string>{"welcome"});
+    CHECK(peers.messages() == std::vector<std::string>{"welcome"});
     ReceivedRpc call;
-    line.step(3);
-    CHECK(line.client->next_rpc(call));
-    CHECK(call.rpc == line.schema.news[2].id);
-    CHECK(line.server->send_message(line.game.observers[0], bytes_of("")) == Status::ok);
-    line.step(3);
-    CHECK(line.messages() == std::vector<std::string>{speech, ""});
+    peers.step(3);
+    CHECK(peers.client->next_rpc(call));
+    CHECK(call.rpc == peers.schema.news[2].id);
+    CHECK(peers.server->send_message(peers.game.observers[0], bytes_of("")) == Status::ok);
+    peers.step(3);
+    CHECK(peers.messages() == std::vector<std::string>{speech, ""});
 }
 
 TEST_CASE("messages: a client's messages arrive beside many large commands in every tick") {
@@ -147,256 +147,256 @@ TEST_CASE("messages: a client's messages arrive beside many large commands in ev
         for (const int commands : {1, 3, 6}) {
             CAPTURE(bytes);
             CAPTURE(commands);
-            Line line;
-            line.step(20);
-            REQUIRE(line.client->state() == ClientState::joined);
+            MessagePeers peers;
+            peers.step(20);
+            REQUIRE(peers.client->state() == ClientState::joined);
             const std::string command(bytes, 'c'), speech(1'000, 'w');
             const auto step = [&] {
                 for (int i = 0; i < commands; ++i)
-                    (void)line.client->send_command(bytes_of(command));
-                line.step(1);
+                    (void)peers.client->send_command(bytes_of(command));
+                peers.step(1);
             };
             for (int i = 0; i < 5; ++i) step();
-            CHECK(line.client->send_message(bytes_of("hello")) == Status::ok);
+            CHECK(peers.client->send_message(bytes_of("hello")) == Status::ok);
             step();
-            CHECK(line.game.messages == std::vector<std::string>{"hello"});
-            CHECK(line.client->send_message(bytes_of(speech)) == Status::ok);
+            CHECK(peers.game.messages == std::vector<std::string>{"hello"});
+            CHECK(peers.client->send_message(bytes_of(speech)) == Status::ok);
             for (int i = 0; i < 8; ++i) step();
-            CHECK(line.game.messages.size() == 2);
-            CHECK(line.game.commands.size() > 10);
+            CHECK(peers.game.messages.size() == 2);
+            CHECK(peers.game.commands.size() > 10);
         }
     }
 }
 
 TEST_CASE("messages: a client's messages arrive in order, before the commands of the tick") {
     for (const bool loses : {false, true}) {
-        Line line;
-        CHECK(line.client->send_message(bytes_of("early")) == Status::not_ready);
-        line.step(10);
-        REQUIRE(line.client->state() == ClientState::joined);
-        line.loses = loses;
-        CHECK(line.client->send_message(bytes_of(std::string(65'535, 'x'))) == Status::too_large);
+        MessagePeers peers;
+        CHECK(peers.client->send_message(bytes_of("early")) == Status::not_ready);
+        peers.step(10);
+        REQUIRE(peers.client->state() == ClientState::joined);
+        peers.loses = loses;
+        CHECK(peers.client->send_message(bytes_of(std::string(65'535, 'x'))) == Status::too_large);
         const std::vector<std::string> all{"hello", "", std::string(65'534, 'l'), "and", "so on"};
         for (const std::string& one : all)
-            CHECK(line.client->send_message(bytes_of(one)) == Status::ok);
-        CHECK(line.client->send_command(bytes_of("go")) == Status::ok);
-        line.step(1);
+            CHECK(peers.client->send_message(bytes_of(one)) == Status::ok);
+        CHECK(peers.client->send_command(bytes_of("go")) == Status::ok);
+        peers.step(1);
         if (!loses) {
-            CHECK(line.game.messages == std::vector<std::string>{"hello", ""});
-            CHECK(line.game.commands_before == std::vector<std::size_t>{0, 0});
+            CHECK(peers.game.messages == std::vector<std::string>{"hello", ""});
+            CHECK(peers.game.commands_before == std::vector<std::size_t>{0, 0});
         }
-        line.step(200);
-        CHECK(line.game.messages == all);
-        CHECK(line.game.commands == std::vector<std::string>{"go"});
+        peers.step(200);
+        CHECK(peers.game.messages == all);
+        CHECK(peers.game.commands == std::vector<std::string>{"go"});
         // The capacity that a tick does not need is released.
-        CHECK(internal(*line.server).sessions[0]->messages.capacity() <= 4'096);
-        line.client->leave();
-        CHECK(line.client->send_message(bytes_of("late")) == Status::not_ready);
+        CHECK(internal(*peers.server).sessions[0]->messages.capacity() <= 4'096);
+        peers.client->leave();
+        CHECK(peers.client->send_message(bytes_of("late")) == Status::not_ready);
     }
 }
 
 TEST_CASE("messages: a client that sends too much gets Status::capacity; nothing is lost") {
-    Line line;
-    line.step(10);
-    REQUIRE(line.client->state() == ClientState::joined);
+    MessagePeers peers;
+    peers.step(10);
+    REQUIRE(peers.client->state() == ClientState::joined);
     std::size_t sent = 0;
     for (const std::size_t size : {std::size_t{9'000}, std::size_t{1}}) {
         const std::string text(size, 'm');
-        while (line.client->send_message(bytes_of(text)) == Status::ok) ++sent;
-        CHECK(line.client->send_message(bytes_of(text)) == Status::capacity);
+        while (peers.client->send_message(bytes_of(text)) == Status::ok) ++sent;
+        CHECK(peers.client->send_message(bytes_of(text)) == Status::capacity);
     }
-    line.step(400);
-    CHECK(line.game.messages.size() == sent);
-    CHECK(line.client->send_message(bytes_of("again")) == Status::ok);
-    line.step(3);
-    CHECK(line.game.messages.back() == "again");
-    CHECK(internal(*line.server).drops.malformed_packet == 0);
+    peers.step(400);
+    CHECK(peers.game.messages.size() == sent);
+    CHECK(peers.client->send_message(bytes_of("again")) == Status::ok);
+    peers.step(3);
+    CHECK(peers.game.messages.back() == "again");
+    CHECK(internal(*peers.server).drops.malformed_packet == 0);
 }
 
 TEST_CASE("messages: data of a client that the game closes at a message is dropped") {
-    Line line;
-    line.step(10);
-    REQUIRE(line.client->state() == ClientState::joined);
-    line.game.when_message = [](Server& server, ObserverId observer) {
+    MessagePeers peers;
+    peers.step(10);
+    REQUIRE(peers.client->state() == ClientState::joined);
+    peers.game.when_message = [](Server& server, ObserverId observer) {
         CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
     };
-    CHECK(line.client->send_message(bytes_of("one")) == Status::ok);
-    CHECK(line.client->send_message(bytes_of("two")) == Status::ok);
-    CHECK(line.client->send_command(bytes_of("go")) == Status::ok);
-    line.step(4);
-    CHECK(line.game.messages == std::vector<std::string>{"one"});
-    CHECK(line.game.commands.empty());
-    CHECK(line.game.left_ones == line.game.observers);
-    CHECK(line.client->close_reason() == CloseReason::kicked);
+    CHECK(peers.client->send_message(bytes_of("one")) == Status::ok);
+    CHECK(peers.client->send_message(bytes_of("two")) == Status::ok);
+    CHECK(peers.client->send_command(bytes_of("go")) == Status::ok);
+    peers.step(4);
+    CHECK(peers.game.messages == std::vector<std::string>{"one"});
+    CHECK(peers.game.commands.empty());
+    CHECK(peers.game.left_ones == peers.game.observers);
+    CHECK(peers.client->close_reason() == CloseReason::kicked);
 }
 
 TEST_CASE("messages: a client keeps the newest untaken messages and counts dropped ones") {
-    Line line;
-    line.step(10);
-    REQUIRE(line.client->state() == ClientState::joined);
-    const ObserverId observer = line.game.observers[0];
+    MessagePeers peers;
+    peers.step(10);
+    REQUIRE(peers.client->state() == ClientState::joined);
+    const ObserverId observer = peers.game.observers[0];
     const std::size_t most = limits::messages_received_bytes / (2 + limits::message_overhead_bytes);
     for (std::size_t i = 0; i < most + 100; ++i) {
-        CHECK(line.server->send_message(observer, bytes_of(i < 100 ? "is" : "of")) == Status::ok);
-        if (i % 500 == 0) line.step(2);
+        CHECK(peers.server->send_message(observer, bytes_of(i < 100 ? "is" : "of")) == Status::ok);
+        if (i % 500 == 0) peers.step(2);
     }
-    line.step(10);
-    CHECK(line.client->stats().messages_dropped == 100);
-    auto kept = line.messages();
+    peers.step(10);
+    CHECK(peers.client->stats().messages_dropped == 100);
+    auto kept = peers.messages();
     REQUIRE(kept.size() == most);
     CHECK(kept.front() == "of");
     const std::string large(60'000, 'x');
     for (int i = 0; i < 20; ++i) {
-        CHECK(line.server->send_message(observer, bytes_of(large)) == Status::ok);
-        line.step(40);
+        CHECK(peers.server->send_message(observer, bytes_of(large)) == Status::ok);
+        peers.step(40);
     }
-    kept = line.messages();
+    kept = peers.messages();
     CHECK(kept.size() == limits::messages_received_bytes / large.size());
-    CHECK(line.client->stats().messages_dropped == 100 + 20 - kept.size());
-    CHECK(line.server->send_message(observer, bytes_of("again")) == Status::ok);
-    line.step(3);
-    CHECK(line.messages() == std::vector<std::string>{"again"});
+    CHECK(peers.client->stats().messages_dropped == 100 + 20 - kept.size());
+    CHECK(peers.server->send_message(observer, bytes_of("again")) == Status::ok);
+    peers.step(3);
+    CHECK(peers.messages() == std::vector<std::string>{"again"});
 }
 
 TEST_CASE("messages: a client joins although the game fills its message queue in joined()") {
     for (const std::size_t size : {std::size_t{1}, std::size_t{400}, std::size_t{60'000}}) {
-        Line line;
+        MessagePeers peers;
         const std::string text(size, 't');
         std::size_t sent = 0;
-        line.game.when_joined = [&](Server& server, ObserverId observer) {
+        peers.game.when_joined = [&](Server& server, ObserverId observer) {
             while (server.send_message(observer, bytes_of(text)) == Status::ok) ++sent;
             CHECK(server.send_message(observer, bytes_of(text)) == Status::capacity);
             return true;
         };
-        for (int i = 0; i < 40 && line.client->state() != ClientState::joined; ++i) line.step(1);
-        REQUIRE(line.client->state() == ClientState::joined);
+        for (int i = 0; i < 40 && peers.client->state() != ClientState::joined; ++i) peers.step(1);
+        REQUIRE(peers.client->state() == ClientState::joined);
         CHECK(sent * (size + 3) > 180'000);
         std::size_t received = 0;
         for (int i = 0; i < 4'000 && received < sent; ++i) {
-            line.step(1);
-            received += line.messages().size();
+            peers.step(1);
+            received += peers.messages().size();
         }
         CHECK(received == sent);
-        CHECK(line.client->stats().messages_dropped == 0);
+        CHECK(peers.client->stats().messages_dropped == 0);
     }
 }
 
 TEST_CASE("messages: messages to a client with a refused join are not sent") {
-    Line line;
+    MessagePeers peers;
     const std::string speech(60'000, 'w');
-    line.game.when_joined = [&](Server& server, ObserverId observer) {
+    peers.game.when_joined = [&](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
         CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
         return false;
     };
     const std::uint64_t most = 20'000;  // enough for a schema, not for the speech
-    for (int i = 0; i < 200 && line.client->state() != ClientState::refused; ++i) line.step(1);
-    REQUIRE(line.client->state() == ClientState::refused);
-    CHECK(line.messages().empty());
-    CHECK(line.client->stats().bytes_received < most);
-    CHECK(line.carried < most);
+    for (int i = 0; i < 200 && peers.client->state() != ClientState::refused; ++i) peers.step(1);
+    REQUIRE(peers.client->state() == ClientState::refused);
+    CHECK(peers.messages().empty());
+    CHECK(peers.client->stats().bytes_received < most);
+    CHECK(peers.carried < most);
 }
 
 TEST_CASE("messages: a refused client stays refused when the server closes its session") {
-    Line line;
-    line.game.when_joined = [](Server& server, ObserverId observer) {
+    MessagePeers peers;
+    peers.game.when_joined = [](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("not delivered")) == Status::ok);
         return false;
     };
-    line.step(10);
-    CHECK(line.client->state() == ClientState::refused);
-    CHECK(line.messages().empty());
-    line.step(150);  // longer than the join timeout
-    CHECK(line.server->stats().sessions == 0);
-    CHECK(line.client->state() == ClientState::refused);
-    CHECK(line.client->refuse_reason() == RefuseReason::join);
-    CHECK(line.server->send_message(line.game.observers[0], bytes_of("x")) == Status::stale_id);
-    CHECK(line.game.left_ones.empty());
+    peers.step(10);
+    CHECK(peers.client->state() == ClientState::refused);
+    CHECK(peers.messages().empty());
+    peers.step(150);  // longer than the join timeout
+    CHECK(peers.server->stats().sessions == 0);
+    CHECK(peers.client->state() == ClientState::refused);
+    CHECK(peers.client->refuse_reason() == RefuseReason::join);
+    CHECK(peers.server->send_message(peers.game.observers[0], bytes_of("x")) == Status::stale_id);
+    CHECK(peers.game.left_ones.empty());
 }
 
 TEST_CASE("messages: commands of a client closed in joined() or at a command are dropped") {
-    Line line;
-    line.game.when_joined = [](Server& server, ObserverId observer) {
+    MessagePeers peers;
+    peers.game.when_joined = [](Server& server, ObserverId observer) {
         CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
         return true;
     };
-    line.step(10);
-    CHECK(line.client->state() == ClientState::closed);
-    CHECK(line.client->close_reason() == CloseReason::kicked);
-    CHECK(line.game.left_ones == line.game.observers);
-    CHECK(line.server->stats().sessions == 0);
+    peers.step(10);
+    CHECK(peers.client->state() == ClientState::closed);
+    CHECK(peers.client->close_reason() == CloseReason::kicked);
+    CHECK(peers.game.left_ones == peers.game.observers);
+    CHECK(peers.server->stats().sessions == 0);
 
-    line.game.when_joined = nullptr;
-    line.connect();
-    line.step(10);
-    REQUIRE(line.client->state() == ClientState::joined);
-    line.game.when_command = [](Server& server, ObserverId observer) {
+    peers.game.when_joined = nullptr;
+    peers.connect();
+    peers.step(10);
+    REQUIRE(peers.client->state() == ClientState::joined);
+    peers.game.when_command = [](Server& server, ObserverId observer) {
         (void)server.close(observer, CloseReason::kicked);
     };
     for (const char* text : {"first", "second", "third"})
-        CHECK(line.client->send_command(bytes_of(text)) == Status::ok);
-    line.step(3);
-    CHECK(line.game.commands == std::vector<std::string>{"first"});
-    CHECK(line.client->close_reason() == CloseReason::kicked);
-    CHECK(line.game.left_ones.size() == 2);
+        CHECK(peers.client->send_command(bytes_of(text)) == Status::ok);
+    peers.step(3);
+    CHECK(peers.game.commands == std::vector<std::string>{"first"});
+    CHECK(peers.client->close_reason() == CloseReason::kicked);
+    CHECK(peers.game.left_ones.size() == 2);
 }
 
 TEST_CASE("messages: bytes_sent includes sessions that have ended") {
-    Line line;
+    MessagePeers peers;
     std::uint64_t before = 0;
     for (int i = 0; i < 5; ++i) {
-        line.step(10);
-        REQUIRE(line.client->state() == ClientState::joined);
-        line.client->leave();
-        line.step(3);
-        CHECK(line.server->stats().sessions == 0);
-        CHECK(line.server->stats().bytes_sent == line.carried);
-        CHECK(line.server->stats().bytes_sent > before);
-        before = line.server->stats().bytes_sent;
-        line.connect();
+        peers.step(10);
+        REQUIRE(peers.client->state() == ClientState::joined);
+        peers.client->leave();
+        peers.step(3);
+        CHECK(peers.server->stats().sessions == 0);
+        CHECK(peers.server->stats().bytes_sent == peers.carried);
+        CHECK(peers.server->stats().bytes_sent > before);
+        before = peers.server->stats().bytes_sent;
+        peers.connect();
     }
 }
 
 TEST_CASE("messages: a reference client is not closed with any session") {
-    Line line;
-    line.step(10);
-    const ObserverId probe = *line.server->add_reference_client();
-    line.step(2);
-    CHECK(line.server->close(probe, CloseReason::kicked) == Status::stale_id);
-    line.server->address_closed(Address{});
-    line.step(2);
-    CHECK(line.game.left_ones.empty());
-    CHECK(line.server->visibility().is_ready(probe));
-    CHECK(line.server->stats().bytes_sent == line.carried);
+    MessagePeers peers;
+    peers.step(10);
+    const ObserverId probe = *peers.server->add_reference_client();
+    peers.step(2);
+    CHECK(peers.server->close(probe, CloseReason::kicked) == Status::stale_id);
+    peers.server->address_closed(Address{});
+    peers.step(2);
+    CHECK(peers.game.left_ones.empty());
+    CHECK(peers.server->visibility().is_ready(probe));
+    CHECK(peers.server->stats().bytes_sent == peers.carried);
 }
 
 TEST_CASE("messages: assigning a HostView ends the one that it replaces") {
-    Line line;
+    MessagePeers peers;
     Presented nothing;
-    HostView view = std::move(HostView::create(*line.server, nothing)).value();
+    HostView view = std::move(HostView::create(*peers.server, nothing)).value();
     const ObserverId first = view.observer();
-    view = std::move(HostView::create(*line.server, nothing)).value();
-    line.step(1);
-    CHECK_FALSE(line.server->visibility().is_ready(first));
-    CHECK(line.server->visibility().is_ready(view.observer()));
+    view = std::move(HostView::create(*peers.server, nothing)).value();
+    peers.step(1);
+    CHECK_FALSE(peers.server->visibility().is_ready(first));
+    CHECK(peers.server->visibility().is_ready(view.observer()));
 }
 
 TEST_CASE("messages: all interest settings can be used in a server (F18)") {
-    Line line([](ServerDef& def) {
+    MessagePeers peers([](ServerDef& def) {
         def.rules.areas_max = 3;
         def.rules.ready_requires_viewpoint = true;
         def.rules.count_observers = true;
         def.rules.measure_scores = true;
     });
-    const auto visibility = [&]() -> Visibility& { return line.server->visibility(); };
-    line.step(10);
-    REQUIRE(line.client->state() == ClientState::joined);
-    const ObserverId observer = line.game.observers[0];
+    const auto visibility = [&]() -> Visibility& { return peers.server->visibility(); };
+    peers.step(10);
+    REQUIRE(peers.client->state() == ClientState::joined);
+    const ObserverId observer = peers.game.observers[0];
     CHECK_FALSE(visibility().is_ready(observer));
     const EntityId player =
-        line.server->world().spawn({.kind = line.schema.player, .position = {20, 20, 0}});
+        peers.server->world().spawn({.kind = peers.schema.player, .position = {20, 20, 0}});
     CHECK(visibility().set_viewpoint(observer, player) == Status::ok);
-    line.step(1);
+    peers.step(1);
     CHECK(visibility().is_ready(observer));
     REQUIRE(visibility().newly_observed().size() == 1);
     CHECK(visibility().newly_observed()[0] == player);
@@ -405,13 +405,13 @@ TEST_CASE("messages: all interest settings can be used in a server (F18)") {
         const Status status = visibility().set_area(observer, key, Area::sphere({20, 20, 0}, 5));
         CHECK(status == (key <= 3 ? Status::ok : Status::capacity));
     }
-    CHECK(line.server->world().move(player, {21, 20, 0}) == Status::ok);
-    line.step(1);
+    CHECK(peers.server->world().move(player, {21, 20, 0}) == Status::ok);
+    peers.step(1);
     CHECK(visibility().changed_scores(observer).entities.size() == 1);
-    line.step(3);
-    CHECK(line.client->ghost_count() == 1);
+    peers.step(3);
+    CHECK(peers.client->ghost_count() == 1);
 
-    Line single([](ServerDef& def) { def.rules.single_area = true; });
+    MessagePeers single([](ServerDef& def) { def.rules.single_area = true; });
     single.step(10);
     const ObserverId only = single.game.observers[0];
     for (std::uint32_t key = 1; key <= 20; ++key) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Data that needs most of a packet is sent, whatever else the game sends in every tick.
+// Data that needs most of a packet is sent even if the game sends other data in every tick.
 #include "core/internal_access.hpp"
 #include "support/stage.hpp"
 
@@ -44,21 +44,21 @@ void fill(char (&text)[31], char with) {
 }
 
 /// Fills all lines of all components.
-void fill(Stage& stage, const ScrollSchema& is, EntityId scroll, std::uint32_t tick = 0) {
-    for (const ComponentId part : is.schema.kinds()[index_of(is.kind)].components) {
+void fill(Stage& stage, const ScrollSchema& setup, EntityId scroll, std::uint32_t tick = 0) {
+    for (const ComponentId part : setup.schema.kinds()[index_of(setup.kind)].components) {
         for (auto& line : stage.world().edit(scroll, Component<Scroll>{part})->lines)
             fill(line, static_cast<char>('a' + tick % 20));
     }
 }
 
 /// Takes and counts the messages and RPCs that the client has received.
-std::uint32_t take_sent(Client& client) {
-    std::uint32_t sent = 0;
+std::uint32_t take_received(Client& client) {
+    std::uint32_t received = 0;
     std::span<const std::byte> message;
-    while (client.next_message(message)) ++sent;
+    while (client.next_message(message)) ++received;
     ReceivedRpc call;
-    while (client.next_rpc(call)) ++sent;
-    return sent;
+    while (client.next_rpc(call)) ++received;
+    return received;
 }
 
 }  // namespace
@@ -69,17 +69,17 @@ TEST_CASE("budget: a large entity is sent beside RPCs and messages of every tick
         for (const bool calls : {false, true}) {
             CAPTURE(staged);
             CAPTURE(calls);
-            const ScrollSchema is(staged);
-            Stage stage(is.schema, 1, is.def);
-            const EntityId scroll = stage.spawn(is.kind);
-            fill(stage, is, scroll);
+            const ScrollSchema setup(staged);
+            Stage stage(setup.schema, 1, setup.def);
+            const EntityId scroll = stage.spawn(setup.kind);
+            fill(stage, setup, scroll);
             ShelfLine line;
             fill(line.text, 'y');
-            std::uint32_t sent = 0;
+            std::uint32_t received = 0;
             const auto has_all = [&] {
                 const GhostId ghost = stage.ghost(0, scroll);
                 if (ghost == GhostId::none) return false;
-                const auto& parts = is.schema.kinds()[index_of(is.kind)].components;
+                const auto& parts = setup.schema.kinds()[index_of(setup.kind)].components;
                 return std::all_of(parts.begin(), parts.end(), [&](ComponentId part) {
                     return stage.client().is_replicated(ghost, part);
                 });
@@ -87,62 +87,62 @@ TEST_CASE("budget: a large entity is sent beside RPCs and messages of every tick
             std::uint32_t ticks = 0;
             for (; ticks < 60 && !has_all(); ++ticks) {
                 if (calls) {
-                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.submit, line));
+                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, setup.submit, line));
                 } else {
                     CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
                     CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
                 }
                 const std::uint64_t before = stage.bytes_to[0];
                 stage.step();
-                CHECK(stage.bytes_to[0] - before <= is.def.budget_bytes_per_tick);
-                sent += take_sent(stage.client());
+                CHECK(stage.bytes_to[0] - before <= setup.def.budget_bytes_per_tick);
+                received += take_received(stage.client());
             }
             CHECK(has_all());
             CHECK(ticks < (staged ? 40U : 10U));
-            CHECK(sent > 0);
+            CHECK(received > 0);
             // All messages and RPCs arrive, too.
             for (int i = 0; i < 100; ++i) stage.step();
-            sent += take_sent(stage.client());
-            CHECK(sent == 2 * ticks);
+            received += take_received(stage.client());
+            CHECK(received == 2 * ticks);
         }
     }
 }
 
 TEST_CASE("budget: a reference client counts staged components that exceed a packet") {
-    const ScrollSchema is(true, 8);
-    Stage stage(is.schema, 1, is.def);
+    const ScrollSchema setup(true, 8);
+    Stage stage(setup.schema, 1, setup.def);
     REQUIRE(stage.server->add_reference_client());
     const auto bytes = [&] { return stage.server->stats().reference_bytes; };
     stage.step();
     const std::uint64_t before = bytes();
-    const EntityId scroll = stage.spawn(is.kind);
-    fill(stage, is, scroll);
+    const EntityId scroll = stage.spawn(setup.kind);
+    fill(stage, setup, scroll);
     stage.step(40);
-    const std::uint64_t replicated = bytes() - before;
+    const std::uint64_t sent_bytes = bytes() - before;
     constexpr std::uint64_t texts = 8 * 7 * 31;
-    CHECK(replicated > texts);
-    CHECK(replicated < texts + 600);
+    CHECK(sent_bytes > texts);
+    CHECK(sent_bytes < texts + 600);
     stage.step(10);
-    CHECK(bytes() - before == replicated);  // then nothing is pending
+    CHECK(bytes() - before == sent_bytes);  // then nothing is pending
 }
 
 TEST_CASE("budget: a small child does not delay the parent that it needs") {
-    ScrollSchema is;
-    const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
-    const KindId child = is.schema.kind("child", {tag.id});
-    is.schema.edit_kind(child).priority = 4;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId other = stage.spawn(is.kind);
+    ScrollSchema setup;
+    const Component<Vec3> tag = setup.schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId child = setup.schema.kind("child", {tag.id});
+    setup.schema.edit_kind(child).priority = 4;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId other = stage.spawn(setup.kind);
     stage.step(3);
-    const EntityId scroll = stage.spawn(is.kind), small = stage.spawn(child);
-    fill(stage, is, scroll);
+    const EntityId scroll = stage.spawn(setup.kind), small = stage.spawn(child);
+    fill(stage, setup, scroll);
     CHECK(stage.world().attach(small, scroll) == Status::ok);
     ShelfLine line;
     fill(line.text, 'y');
     std::uint32_t ticks = 0;
     for (; ticks < 60 && stage.ghost(0, small) == GhostId::none; ++ticks) {
-        fill(stage, is, other, ticks);  // more than fits, in every tick
-        for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.submit, line));
+        fill(stage, setup, other, ticks);  // more than fits, in every tick
+        for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, setup.submit, line));
         stage.step();
     }
     CHECK(ticks < 10);
@@ -150,16 +150,16 @@ TEST_CASE("budget: a small child does not delay the parent that it needs") {
 }
 
 TEST_CASE("budget: a large RPC is sent beside messages and changes of every tick") {
-    ScrollSchema is;
+    ScrollSchema setup;
     RpcDesc desc;
     desc.target = RpcTarget::none;
-    const Rpc<Scroll> read = is.schema.rpc<Scroll>("read", desc);
-    add_lines(is.schema, read.id, 8);
-    is.def.budget_bytes_per_tick = 350;
+    const Rpc<Scroll> read = setup.schema.rpc<Scroll>("read", desc);
+    add_lines(setup.schema, read.id, 8);
+    setup.def.budget_bytes_per_tick = 350;
     for (const bool changes : {false, true}) {
         CAPTURE(changes);
-        Stage stage(is.schema, 1, is.def);
-        const EntityId scroll = stage.spawn(is.kind);
+        Stage stage(setup.schema, 1, setup.def);
+        const EntityId scroll = stage.spawn(setup.kind);
         stage.step(3);
         Scroll args;
         for (auto& text : args.lines) fill(text, 'z');
@@ -168,7 +168,7 @@ TEST_CASE("budget: a large RPC is sent beside messages and changes of every tick
         std::uint32_t ticks = 0, messages = 0;
         ReceivedRpc call;
         for (; ticks < 60 && !stage.client().next_rpc(call); ++ticks) {
-            if (changes) fill(stage, is, scroll, ticks);
+            if (changes) fill(stage, setup, scroll, ticks);
             (void)stage.server->send_message(stage.observers[0], words);
             stage.step();
             std::span<const std::byte> message;  // valid until the next call
@@ -177,28 +177,28 @@ TEST_CASE("budget: a large RPC is sent beside messages and changes of every tick
         CHECK(ticks < 10);
         for (int i = 0; i < 200; ++i) {
             stage.step();
-            messages += take_sent(stage.client());
+            messages += take_received(stage.client());
         }
         CHECK(messages == ticks);
     }
 }
 
 TEST_CASE("budget: an RPC that found no room is not queued once its entity is denied") {
-    ScrollSchema is;
+    ScrollSchema setup;
     RpcDesc desc;
     desc.policy = RpcPolicy::hold;
     desc.hold_ticks = 100;
     const Rpc<ShelfLine> read =
-        is.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
-    Stage stage(is.schema, 1, is.def);
+        setup.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
+    Stage stage(setup.schema, 1, setup.def);
     std::array<EntityId, 2> scrolls{};
     for (EntityId& scroll : scrolls) {
-        scroll = stage.spawn(is.kind);
-        fill(stage, is, scroll);
+        scroll = stage.spawn(setup.kind);
+        fill(stage, setup, scroll);
         CHECK(stage.server->call({.entity = scroll}, read, ShelfLine{}));
     }
     stage.step();  // sends one of them; its enter leaves no room for the other
-    CHECK(take_sent(stage.client()) == 1);
+    CHECK(take_received(stage.client()) == 1);
     const EntityId other = scrolls[stage.ghost(0, scrolls[0]) == GhostId::none ? 0 : 1];
     REQUIRE(stage.ghost(0, other) == GhostId::none);
     CHECK(stage.visibility().deny(stage.observers[0], other, true) == Status::ok);
@@ -208,19 +208,19 @@ TEST_CASE("budget: an RPC that found no room is not queued once its entity is de
     CHECK(stage.visibility().deny(stage.observers[0], other, false) == Status::ok);
     stage.step(20);
     CHECK(stage.ghost(0, other) != GhostId::none);
-    CHECK(take_sent(stage.client()) == 0);
+    CHECK(take_received(stage.client()) == 0);
 }
 
 TEST_CASE("budget: an RPC about staged components is sent although they always change") {
-    ScrollSchema is(true);
+    ScrollSchema setup(true);
     RpcDesc desc;
     const Rpc<ShelfLine> read =
-        is.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
-    Stage stage(is.schema, 1, is.def);
-    const EntityId scroll = stage.spawn(is.kind);
+        setup.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId scroll = stage.spawn(setup.kind);
     std::uint32_t tick = 0;
     const auto step = [&] {
-        fill(stage, is, scroll, tick++);
+        fill(stage, setup, scroll, tick++);
         stage.step();
     };
     for (int i = 0; i < 40; ++i) step();
@@ -228,13 +228,13 @@ TEST_CASE("budget: an RPC about staged components is sent although they always c
     constexpr std::uint32_t calls = 5;
     for (std::uint32_t i = 0; i < calls; ++i)
         CHECK(stage.server->call({.entity = scroll}, read, ShelfLine{}));
-    CHECK(stage.server->call({}, is.submit, ShelfLine{}));
-    std::uint32_t sent = 0;
+    CHECK(stage.server->call({}, setup.submit, ShelfLine{}));
+    std::uint32_t received = 0;
     for (int i = 0; i < 40; ++i) {
         step();
-        sent += take_sent(stage.client());
+        received += take_received(stage.client());
     }
-    CHECK(sent == calls + 1);
+    CHECK(received == calls + 1);
 }
 
 TEST_CASE("budget: messages are sent while an RPC never fits beside its entity's update") {
@@ -276,12 +276,12 @@ TEST_CASE("budget: messages are sent while an RPC never fits beside its entity's
 }
 
 TEST_CASE("budget: a long message does not stop updates") {
-    const ScrollSchema is;
-    Stage stage(is.schema, 1, is.def);
+    const ScrollSchema setup;
+    Stage stage(setup.schema, 1, setup.def);
     std::vector<EntityId> scrolls;
     for (int i = 0; i < 6; ++i) {
-        scrolls.push_back(stage.spawn(is.kind));
-        fill(stage, is, scrolls.back());
+        scrolls.push_back(stage.spawn(setup.kind));
+        fill(stage, setup, scrolls.back());
     }
     stage.step(20);
     const std::vector<std::byte> all(60'000);
@@ -291,7 +291,7 @@ TEST_CASE("budget: a long message does not stop updates") {
     for (; ticks < 1'000 && !stage.client().next_message(message); ++ticks) {
         const EntityId scroll = scrolls[ticks % scrolls.size()];
         Scroll* its = stage.world().edit(
-            scroll, Component<Scroll>{is.schema.kinds()[index_of(is.kind)].components[0]});
+            scroll, Component<Scroll>{setup.schema.kinds()[index_of(setup.kind)].components[0]});
         its->lines[0][0] = static_cast<char>('a' + ticks % 20);
         stage.step();
         updates +=
@@ -303,11 +303,11 @@ TEST_CASE("budget: a long message does not stop updates") {
 }
 
 TEST_CASE("budget: a client can have its own budget if everything fits into it") {
-    ScrollSchema is;
-    const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
-    const KindId small = is.schema.kind("small", {tag.id});
-    is.def.budget_bytes_per_tick = 4'800;
-    Stage stage(is.schema, 2, is.def);
+    ScrollSchema setup;
+    const Component<Vec3> tag = setup.schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId small = setup.schema.kind("small", {tag.id});
+    setup.def.budget_bytes_per_tick = 4'800;
+    Stage stage(setup.schema, 2, setup.def);
     Server& server = *stage.server;
     CHECK(server.set_budget(ObserverId{999}, 4'800) == Status::stale_id);
     CHECK(server.set_budget(stage.observers[0], 127) == Status::bad_argument);

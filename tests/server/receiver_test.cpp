@@ -128,16 +128,16 @@ TEST_CASE("server: malformed packets of a client close its session, and no other
 
 TEST_CASE("server: an unproven address gets no larger answer than it sent, and no state") {
     SmallWorld world(23, {});
-    const std::vector<std::vector<std::byte>> questions = {
+    const std::vector<std::vector<std::byte>> datagrams = {
         hello(limits::protocol_version, 0, 1), hello(limits::protocol_version + 1, 0, 2),
         hello(limits::protocol_version, 99, 3)};
     for (std::uint16_t port = 0; port < 500; ++port) {
-        for (const auto& question : questions) {
-            world.server->receive(question, outsider(port), world.now);
+        for (const auto& datagram : datagrams) {
+            world.server->receive(datagram, outsider(port), world.now);
             std::size_t size = 0;
             for (const auto& answer : answers(*world.server)) size += answer.size();
             CHECK(size > 0);
-            CHECK(size <= question.size());
+            CHECK(size <= datagram.size());
         }
     }
     CHECK(world.server->stats().sessions == 0);
@@ -152,8 +152,8 @@ TEST_CASE("server: wrong versions and schemas, and full servers and hosts, are r
     SmallWorld world(24, {});
     internal(*world.server).def.sessions_max = 3;
     internal(*world.server).def.sessions_per_host_max = 2;
-    const auto refusal = [&](const std::vector<std::byte>& question, const Address& from) {
-        world.server->receive(question, from, world.now);
+    const auto refusal = [&](const std::vector<std::byte>& datagram, const Address& from) {
+        world.server->receive(datagram, from, world.now);
         const auto out = answers(*world.server);
         REQUIRE(out.size() == 1);
         const auto refused = read_refuse(out[0]);

@@ -30,11 +30,11 @@ struct CrateWorld {
 }  // namespace
 
 TEST_CASE("server: events contain the user data of their entity and observer") {
-    const CrateWorld is;
-    Stage stage(is.schema, 2, is.def);
+    const CrateWorld setup;
+    Stage stage(setup.schema, 2, setup.def);
     const ObserverId first = stage.observers[0], second = stage.observers[1];
-    const EntityId plain = stage.world().spawn({.kind = is.crate});
-    const EntityId crate = stage.world().spawn({.kind = is.crate, .user_data = 70});
+    const EntityId plain = stage.world().spawn({.kind = setup.crate});
+    const EntityId crate = stage.world().spawn({.kind = setup.crate, .user_data = 70});
     CHECK(stage.world().user_data(crate) == 70);
     CHECK(stage.visibility().entity(crate).user_data() == 70);
     CHECK(stage.visibility().set_user_data(first, 9) == Status::ok);
@@ -68,17 +68,17 @@ TEST_CASE("server: events contain the user data of their entity and observer") {
     CHECK(stage.server->events()[0].observer_data == 9);
     CHECK(stage.visibility().entity(crate).user_data() == 0);
 
-    const EntityId next = stage.world().spawn({.kind = is.crate});
+    const EntityId next = stage.world().spawn({.kind = setup.crate});
     REQUIRE(index_of(next) == index_of(crate));
     CHECK(stage.world().user_data(next) == 0);
     CHECK(stage.visibility().entity(next).user_data() == 0);
 }
 
 TEST_CASE("server: leaves of a closed observer contain its user data") {
-    const CrateWorld is;
-    Stage stage(is.schema, 1, is.def);
+    const CrateWorld setup;
+    Stage stage(setup.schema, 1, setup.def);
     const ObserverId observer = stage.observers[0];
-    const EntityId crate = stage.world().spawn({.kind = is.crate, .user_data = 70});
+    const EntityId crate = stage.world().spawn({.kind = setup.crate, .user_data = 70});
     CHECK(stage.visibility().set_user_data(observer, 9) == Status::ok);
     CHECK(stage.visibility().allow(observer, crate) == Status::ok);
     stage.step(3);

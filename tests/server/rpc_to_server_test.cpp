@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// RPCs of clients, well-behaved and malicious ones.
+// RPCs of well-behaved and of malicious clients.
 #include <doctest/doctest.h>
 
 #include <array>

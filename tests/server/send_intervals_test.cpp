@@ -43,11 +43,11 @@ struct PaceSchema {
 
 /// Returns in how many ticks the client's ghost was updated, while the entity changes in every
 /// tick.
-int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
+int updates(Stage& stage, const PaceSchema& setup, EntityId entity, int ticks) {
     int count = 0;
     Tick last = stage.clients[0]->updated_of(stage.ghost(0, entity));
     for (int i = 0; i < ticks; ++i) {
-        stage.world().edit(entity, is.body)->hp = static_cast<std::uint16_t>(i % 1000 + 1);
+        stage.world().edit(entity, setup.body)->hp = static_cast<std::uint16_t>(i % 1000 + 1);
         stage.step();
         const Tick now = stage.clients[0]->updated_of(stage.ghost(0, entity));
         count += now != last ? 1 : 0;
@@ -59,44 +59,44 @@ int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
 }  // namespace
 
 TEST_CASE("send intervals: the score sets them; an idle entity is sent at once (P24 X7 X2)") {
-    PaceSchema is({{0, 8}, {0.6F, 4}, {0.9F, 1}});
-    is.def.rules.nodes = {is.near(100)};  // score 1 - d / 200
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    PaceSchema setup({{0, 8}, {0.6F, 4}, {0.9F, 1}});
+    setup.def.rules.nodes = {setup.near(100)};  // score 1 - d / 200
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId close = stage.spawn(is.walker, {510, 0, 0});
-    const EntityId middle = stage.spawn(is.walker, {550, 0, 0});
-    const EntityId far = stage.spawn(is.walker, {595, 0, 0});
+    const EntityId close = stage.spawn(setup.walker, {510, 0, 0});
+    const EntityId middle = stage.spawn(setup.walker, {550, 0, 0});
+    const EntityId far = stage.spawn(setup.walker, {595, 0, 0});
     stage.step(20);
-    CHECK(updates(stage, is, close, 64) == 64);
-    CHECK(updates(stage, is, middle, 64) == 16);
-    CHECK(updates(stage, is, far, 64) == 8);
+    CHECK(updates(stage, setup, close, 64) == 64);
+    CHECK(updates(stage, setup, middle, 64) == 16);
+    CHECK(updates(stage, setup, far, 64) == 8);
     // The entity becomes idle: its last value does not wait for the interval.
     for (int offset = 0; offset < 8; ++offset) {
         for (int i = 0; i <= offset; ++i) {
-            stage.world().edit(far, is.body)->hp = static_cast<std::uint16_t>(500 + i);
+            stage.world().edit(far, setup.body)->hp = static_cast<std::uint16_t>(500 + i);
             stage.step();
         }
         stage.step();
-        CHECK(stage.clients[0]->value_of(stage.ghost(0, far), is.body.id, 0) == 500 + offset);
+        CHECK(stage.clients[0]->value_of(stage.ghost(0, far), setup.body.id, 0) == 500 + offset);
         stage.step(9);
     }
 }
 
 TEST_CASE("send intervals: the shortest interval of the nodes wins; explain names it (N43)") {
-    PaceSchema is;
-    is.def.rules.nodes = {is.near(50), is.near(100)};
-    is.def.rules.nodes[0].replication.every_ticks = 2;
-    is.def.rules.nodes[1].replication = {6, 3, Retention::stale};
-    is.def.rules.nodes[1].name = "wide";
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    PaceSchema setup;
+    setup.def.rules.nodes = {setup.near(50), setup.near(100)};
+    setup.def.rules.nodes[0].replication.every_ticks = 2;
+    setup.def.rules.nodes[1].replication = {6, 3, Retention::stale};
+    setup.def.rules.nodes[1].name = "wide";
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId inner = stage.spawn(is.walker, {540, 0, 0});
-    const EntityId outer = stage.spawn(is.walker, {590, 0, 0});
+    const EntityId inner = stage.spawn(setup.walker, {540, 0, 0});
+    const EntityId outer = stage.spawn(setup.walker, {590, 0, 0});
     stage.step(20);
-    CHECK(updates(stage, is, inner, 60) == 30);
-    CHECK(updates(stage, is, outer, 60) == 10);
+    CHECK(updates(stage, setup, inner, 60) == 30);
+    CHECK(updates(stage, setup, outer, 60) == 10);
     const Explanation why = stage.visibility().explain(stage.observers[0], inner);
     CHECK(why.settings.every_ticks_by == "near");
     CHECK(why.settings.priority_by == "wide");
@@ -109,25 +109,25 @@ TEST_CASE("send intervals: the shortest interval of the nodes wins; explain name
     // The entity comes nearer: within eight ticks it has the shorter interval.
     CHECK(stage.world().move(outer, {541, 0, 0}) == Status::ok);
     stage.step(8);
-    CHECK(updates(stage, is, outer, 60) == 30);
+    CHECK(updates(stage, setup, outer, 60) == 30);
 }
 
 TEST_CASE("send order: with a tight budget nearer entities are updated more (X2 X9 O21)") {
-    PaceSchema is;
-    is.def.rules.nodes = {is.near(200)};
-    is.def.budget_bytes_per_tick = 160;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    PaceSchema setup;
+    setup.def.rules.nodes = {setup.near(200)};
+    setup.def.budget_bytes_per_tick = 160;
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     std::vector<EntityId> walkers;
     for (int i = 0; i < 300; ++i)
-        walkers.push_back(stage.spawn(is.walker, {500 + static_cast<float>(i) * 0.63F, 0, 0}));
+        walkers.push_back(stage.spawn(setup.walker, {500 + static_cast<float>(i) * 0.63F, 0, 0}));
     stage.step(200);
     std::vector<int> seen(walkers.size());
     std::vector<Tick> last(walkers.size());
     for (int tick = 0; tick < 200; ++tick) {
         for (std::size_t i = 0; i < walkers.size(); ++i)
-            stage.world().edit(walkers[i], is.body)->hp = static_cast<std::uint16_t>(tick + 1);
+            stage.world().edit(walkers[i], setup.body)->hp = static_cast<std::uint16_t>(tick + 1);
         stage.step();
         for (std::size_t i = 0; i < walkers.size(); ++i) {
             const Tick now = stage.clients[0]->updated_of(stage.ghost(0, walkers[i]));
@@ -147,7 +147,7 @@ TEST_CASE("send order: with a tight budget nearer entities are updated more (X2 
 
 TEST_CASE("send order: no wait exceeds the derived bound, and some reach half of it") {
     // The bound of docs/budget.md for equal priorities. If all entities change in each tick, all
-    // weights are equal. With `most_rest`, most of them are idle while they wait, with twice the
+    // weights are equal. With `most_idle`, most of them are idle while they wait, with twice the
     // weight of the others.
     struct Slab {
         char lines[3][31] = {};
@@ -276,16 +276,16 @@ TEST_CASE("send order: updates that find no room beside RPCs are sent in turn (O
 }
 
 TEST_CASE("send intervals: an entity that comes back is sent at once (X7)") {
-    PaceSchema is({{0, 40}});
-    is.schema.edit_kind(is.walker).leave = Retention::freeze;
-    is.def.rules.nodes = {is.near(100)};
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    PaceSchema setup({{0, 40}});
+    setup.schema.edit_kind(setup.walker).leave = Retention::freeze;
+    setup.def.rules.nodes = {setup.near(100)};
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId other = stage.spawn(is.walker, {510, 0, 0});
+    const EntityId other = stage.spawn(setup.walker, {510, 0, 0});
     const auto step = [&](int ticks, float x) {
         for (int t = 0; t < ticks; ++t) {
-            stage.world().edit(other, is.body)->hp += 1;
+            stage.world().edit(other, setup.body)->hp += 1;
             CHECK(stage.world().move(other, {x + static_cast<float>(t), 0, 0}) == Status::ok);
             stage.step();
         }
@@ -301,20 +301,21 @@ TEST_CASE("send intervals: an entity that comes back is sent at once (X7)") {
 }
 
 TEST_CASE("send intervals: a new owner, parent or component is sent at once (X7)") {
-    PaceSchema is({{0, 40}});
+    PaceSchema setup({{0, 40}});
     const Component<Body> secret =
-        is.schema.component<Body>("secret").integer("hp", &Body::hp, 0, 9);
-    const KindId holder = is.schema.kind("holder", {is.position.id, is.body.id, secret.id});
-    is.schema.edit_kind(holder).intervals = {{0, 40}};
-    is.schema.audience(secret.id, {AudienceType::owner});
-    is.def.rules.nodes = {is.near(100)};
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+        setup.schema.component<Body>("secret").integer("hp", &Body::hp, 0, 9);
+    const KindId holder =
+        setup.schema.kind("holder", {setup.position.id, setup.body.id, secret.id});
+    setup.schema.edit_kind(holder).intervals = {{0, 40}};
+    setup.schema.audience(secret.id, {AudienceType::owner});
+    setup.def.rules.nodes = {setup.near(100)};
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId other = stage.spawn(holder, {510, 0, 0});
     const auto step = [&](int ticks) {
         for (int t = 0; t < ticks; ++t) {
-            stage.world().edit(other, is.body)->hp += 1;
+            stage.world().edit(other, setup.body)->hp += 1;
             stage.step();
         }
         return stage.ghost(0, other);
@@ -333,16 +334,16 @@ TEST_CASE("send intervals: a new owner, parent or component is sent at once (X7)
 }
 
 TEST_CASE("send intervals: a lost change of owner is sent again at once (X7)") {
-    PaceSchema is({{0, 40}});
-    is.def.rules.nodes = {is.near(100)};
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    PaceSchema setup({{0, 40}});
+    setup.def.rules.nodes = {setup.near(100)};
+    Stage stage(setup.schema, 1, setup.def);
+    const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
-    const EntityId other = stage.spawn(is.walker, {510, 0, 0});
+    const EntityId other = stage.spawn(setup.walker, {510, 0, 0});
     std::uint32_t updates = 0;
     const auto step = [&](int ticks) {
         for (int t = 0; t < ticks; ++t) {
-            stage.world().edit(other, is.body)->hp += 1;
+            stage.world().edit(other, setup.body)->hp += 1;
             const Tick before = stage.client().updated_of(stage.ghost(0, other));
             stage.step();
             updates += stage.client().updated_of(stage.ghost(0, other)) != before ? 1 : 0;
@@ -364,14 +365,14 @@ TEST_CASE("send intervals: a lost change of owner is sent again at once (X7)") {
 }
 
 TEST_CASE("send order: all scores are computed when the budget becomes tight (X2)") {
-    PaceSchema is;
-    is.def.rules.nodes = {is.near(400)};
-    is.def.budget_bytes_per_tick = 160;
-    Stage stage(is.schema, 1, is.def);
+    PaceSchema setup;
+    setup.def.rules.nodes = {setup.near(400)};
+    setup.def.budget_bytes_per_tick = 160;
+    Stage stage(setup.schema, 1, setup.def);
     std::vector<EntityId> far, near;
-    for (int i = 0; i < 400; ++i) far.push_back(stage.spawn(is.walker, {880, 0, 0}));
-    for (int i = 0; i < 150; ++i) near.push_back(stage.spawn(is.walker, {501, 0, 0}));
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    for (int i = 0; i < 400; ++i) far.push_back(stage.spawn(setup.walker, {880, 0, 0}));
+    for (int i = 0; i < 150; ++i) near.push_back(stage.spawn(setup.walker, {501, 0, 0}));
+    const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
     stage.step(3);
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const auto held = [&](const std::vector<EntityId>& list) {
@@ -387,23 +388,23 @@ TEST_CASE("send order: all scores are computed when the budget becomes tight (X2
 
 TEST_CASE("send order: enter_priority sets how early new entities are sent (X2)") {
     const auto held_after = [](float enter_priority) {
-        PaceSchema is;
-        is.def.rules.nodes = {is.near(200)};
-        is.def.budget_bytes_per_tick = 160;
-        is.def.enter_priority = enter_priority;
-        Stage stage(is.schema, 1, is.def);
-        const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+        PaceSchema setup;
+        setup.def.rules.nodes = {setup.near(200)};
+        setup.def.budget_bytes_per_tick = 160;
+        setup.def.enter_priority = enter_priority;
+        Stage stage(setup.schema, 1, setup.def);
+        const EntityId me = stage.spawn(setup.walker, {500, 0, 0});
         CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
         std::vector<EntityId> known, fresh;
-        for (int i = 0; i < 300; ++i) known.push_back(stage.spawn(is.walker, {510, 0, 0}));
+        for (int i = 0; i < 300; ++i) known.push_back(stage.spawn(setup.walker, {510, 0, 0}));
         const auto step = [&](int ticks) {
             for (int t = 0; t < ticks; ++t) {
-                for (const EntityId one : known) stage.world().edit(one, is.body)->hp += 1;
+                for (const EntityId one : known) stage.world().edit(one, setup.body)->hp += 1;
                 stage.step();
             }
         };
         step(200);
-        for (int i = 0; i < 100; ++i) fresh.push_back(stage.spawn(is.walker, {510, 0, 0}));
+        for (int i = 0; i < 100; ++i) fresh.push_back(stage.spawn(setup.walker, {510, 0, 0}));
         step(4);
         const auto held = std::count_if(fresh.begin(), fresh.end(), [&](EntityId one) {
             return stage.ghost(0, one) != GhostId::none;
@@ -433,10 +434,11 @@ struct Pacing {
     std::vector<int> updates;
     int most_in_a_tick = 0;
 };
-Pacing listen(Stage& stage, const PaceSchema& is, const std::vector<EntityId>& walkers, int ticks) {
+Pacing listen(Stage& stage, const PaceSchema& setup, const std::vector<EntityId>& walkers,
+              int ticks) {
     Pacing received{std::vector<int>(walkers.size()), 0};
     for (int t = 0; t < ticks; ++t) {
-        for (const EntityId one : walkers) stage.world().edit(one, is.body)->hp += 1;
+        for (const EntityId one : walkers) stage.world().edit(one, setup.body)->hp += 1;
         stage.step();
         int in_this = 0;
         for (std::size_t i = 0; i < walkers.size(); ++i) {
@@ -454,19 +456,19 @@ Pacing listen(Stage& stage, const PaceSchema& is, const std::vector<EntityId>& w
 }  // namespace
 
 TEST_CASE("send limits: a kind has at most its limit per tick, longest wait first (X9)") {
-    PaceSchema is;
-    const KindId other = is.schema.kind("other", {is.position.id, is.body.id});
-    is.schema.edit_kind(is.walker).limit_per_tick = 3;
-    Stage stage(is.schema, 1, is.def);
+    PaceSchema setup;
+    const KindId other = setup.schema.kind("other", {setup.position.id, setup.body.id});
+    setup.schema.edit_kind(setup.walker).limit_per_tick = 3;
+    Stage stage(setup.schema, 1, setup.def);
     std::vector<EntityId> walkers;
-    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
+    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(setup.walker));
     const std::vector<EntityId> others{stage.spawn(other)};
-    const EntityId mine = stage.spawn(is.walker);
+    const EntityId mine = stage.spawn(setup.walker);
     CHECK(stage.world().set_owner(mine, stage.observers[0]) == Status::ok);
     // Enters count: twenty take seven ticks. The entity that the observer owns does not count.
     stage.step();
     CHECK(stage.ghost(0, mine) != GhostId::none);
-    const Pacing first = listen(stage, is, walkers, 6);
+    const Pacing first = listen(stage, setup, walkers, 6);
     CHECK(first.most_in_a_tick == 3);
     CHECK(stage.ghost(0, walkers.back()) != GhostId::none);
     REQUIRE(stage.server->add_reference_client());  // it has no limits
@@ -475,28 +477,28 @@ TEST_CASE("send limits: a kind has at most its limit per tick, longest wait firs
     std::vector<EntityId> all = walkers;
     all.push_back(others[0]);
     all.push_back(mine);
-    const Pacing received = listen(stage, is, all, 200);
+    const Pacing received = listen(stage, setup, all, 200);
     CHECK(received.most_in_a_tick == 5);
     CHECK(received.updates[20] == 200);
     CHECK(received.updates[21] == 200);
     for (int i = 0; i < 20; ++i) CHECK(received.updates[i] >= 200 / 7);  // three of twenty
     CHECK(stage.server->stats().limited_updates - waited == 200 * 17);
     // If only a few entities change, none waits.
-    const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 50);
+    const Pacing few = listen(stage, setup, {walkers[2], walkers[11], walkers[17]}, 50);
     for (const int updates : few.updates) CHECK(updates >= 43);  // seven ticks for earlier changes
 }
 
 TEST_CASE("send limits: an entity that waits for its parent does not use the limit (X9)") {
     for (const bool are_known : {false, true}) {
-        PaceSchema is;
-        const KindId ship = is.schema.kind("ship", {is.position.id, is.body.id});
-        is.schema.edit_kind(is.walker).limit_per_tick = 2;
-        Stage stage(is.schema, 1, is.def);
+        PaceSchema setup;
+        const KindId ship = setup.schema.kind("ship", {setup.position.id, setup.body.id});
+        setup.schema.edit_kind(setup.walker).limit_per_tick = 2;
+        Stage stage(setup.schema, 1, setup.def);
         std::vector<EntityId> walkers, crew;
         const auto spawn_crew = [&] {
-            for (int i = 0; i < 10; ++i) crew.push_back(stage.spawn(is.walker));
+            for (int i = 0; i < 10; ++i) crew.push_back(stage.spawn(setup.walker));
         };
-        for (int i = 0; i < 3; ++i) walkers.push_back(stage.spawn(is.walker));
+        for (int i = 0; i < 3; ++i) walkers.push_back(stage.spawn(setup.walker));
         if (are_known) spawn_crew();
         stage.step(10);
         stage.clients_every = 8;  // acknowledgements take this long
@@ -505,7 +507,7 @@ TEST_CASE("send limits: an entity that waits for its parent does not use the lim
         stage.step();
         if (!are_known) spawn_crew();
         for (const EntityId sailor : crew) CHECK(stage.world().attach(sailor, boat) == Status::ok);
-        const Pacing received = listen(stage, is, walkers, 5);
+        const Pacing received = listen(stage, setup, walkers, 5);
         CHECK(received.most_in_a_tick == 2);
         CHECK(std::accumulate(received.updates.begin(), received.updates.end(), 0) >= 8);
         stage.step(40);
@@ -516,17 +518,17 @@ TEST_CASE("send limits: an entity that waits for its parent does not use the lim
 }
 
 TEST_CASE("send limits: with round robin each entity has its turn, changed or not (X9)") {
-    PaceSchema is;
-    is.schema.edit_kind(is.walker).limit_per_tick = 3;
-    is.schema.edit_kind(is.walker).limit_order = LimitOrder::round_robin;
-    Stage stage(is.schema, 1, is.def);
+    PaceSchema setup;
+    setup.schema.edit_kind(setup.walker).limit_per_tick = 3;
+    setup.schema.edit_kind(setup.walker).limit_order = LimitOrder::round_robin;
+    Stage stage(setup.schema, 1, setup.def);
     std::vector<EntityId> walkers;
-    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
+    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(setup.walker));
     stage.step(20);
-    const Pacing all = listen(stage, is, walkers, 200);
+    const Pacing all = listen(stage, setup, walkers, 200);
     CHECK(all.most_in_a_tick == 3);
     for (const int updates : all.updates) CHECK(std::abs(updates - 30) <= 1);
-    const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 200);
+    const Pacing few = listen(stage, setup, {walkers[2], walkers[11], walkers[17]}, 200);
     for (const int updates : few.updates) CHECK(std::abs(updates - 30) <= 1);
     // Entities that come and go change the order of turns, but no other entity loses its turn.
     Tick longest = 0;
@@ -535,11 +537,11 @@ TEST_CASE("send limits: with round robin each entity has its turn, changed or no
     for (const EntityId one : walkers)
         last.push_back(stage.client().updated_of(stage.ghost(0, one)));
     for (int t = 0; t < 200; ++t) {
-        const EntityId guest = stage.spawn(is.walker);
+        const EntityId guest = stage.spawn(setup.walker);
         stage.step();
         CHECK(stage.world().despawn(guest) == Status::ok);
         for (std::size_t i = 0; i < walkers.size(); ++i) {
-            stage.world().edit(walkers[i], is.body)->hp += 1;
+            stage.world().edit(walkers[i], setup.body)->hp += 1;
             const Tick seen = stage.client().updated_of(stage.ghost(0, walkers[i]));
             if (seen == last[i]) continue;
             longest = std::max(longest, seen - std::max(start, last[i]));
@@ -552,14 +554,14 @@ TEST_CASE("send limits: with round robin each entity has its turn, changed or no
 
 TEST_CASE("send order: invalid enter and node priorities are refused (X2)") {
     const auto is_refused = [](float enter_priority) {
-        PaceSchema is;
-        is.def.enter_priority = enter_priority;
-        is.def.schema = &is.schema;
-        is.def.mac = &test_mac;
-        is.def.secret = test_secret;
+        PaceSchema setup;
+        setup.def.enter_priority = enter_priority;
+        setup.def.schema = &setup.schema;
+        setup.def.mac = &test_mac;
+        setup.def.secret = test_secret;
         SmallSchema small;
         SmallGame game(small, 1);
-        return !Server::create(is.def, game);
+        return !Server::create(setup.def, game);
     };
     CHECK_FALSE(is_refused(0.5F));
     CHECK(is_refused(0));
@@ -568,13 +570,13 @@ TEST_CASE("send order: invalid enter and node priorities are refused (X2)") {
     CHECK(is_refused(std::numeric_limits<float>::infinity()));
     CHECK(is_refused(std::numeric_limits<float>::quiet_NaN()));
     const auto is_node_refused = [](float priority) {
-        PaceSchema is;
-        is.def.schema = &is.schema;
-        is.def.mac = &test_mac;
-        is.def.secret = test_secret;
-        is.def.rules.nodes = {is.near(100)};
-        is.def.rules.nodes[0].replication.priority = priority;
-        return problem_of(is.def).find("priority") != std::string::npos;
+        PaceSchema setup;
+        setup.def.schema = &setup.schema;
+        setup.def.mac = &test_mac;
+        setup.def.secret = test_secret;
+        setup.def.rules.nodes = {setup.near(100)};
+        setup.def.rules.nodes[0].replication.priority = priority;
+        return problem_of(setup.def).find("priority") != std::string::npos;
     };
     for (const float priority : {1e-6F, 1.0F, 1e6F}) CHECK_FALSE(is_node_refused(priority));
     for (const float priority :
@@ -586,13 +588,13 @@ TEST_CASE("send intervals: an invalid list of intervals is refused") {
     const std::vector<std::vector<SendInterval>> wrong{
         {{0.5F, 0}}, {{2, 1}}, {{0, 1}, {0.5F, 4}}, {{0.5F, 4}, {0.5F, 2}}};
     for (const auto& curve : wrong) {
-        PaceSchema is(curve);
-        is.def.schema = &is.schema;
-        is.def.mac = &test_mac;
-        is.def.secret = test_secret;
+        PaceSchema setup(curve);
+        setup.def.schema = &setup.schema;
+        setup.def.mac = &test_mac;
+        setup.def.secret = test_secret;
         SmallSchema small;
         SmallGame game(small, 1);
-        CHECK_FALSE(Server::create(is.def, game));
+        CHECK_FALSE(Server::create(setup.def, game));
     }
 }
 

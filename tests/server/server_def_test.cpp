@@ -125,14 +125,14 @@ TEST_CASE("server: an invalid definition is refused with a message that states t
     };
     IdleGame game;
     for (const auto& one : all) {
-        ShelfSchema is;
+        ShelfSchema setup;
         ServerDef def;
-        def.schema = &is.schema;
+        def.schema = &setup.schema;
         def.mac = &test_mac;
         def.secret = test_secret;
         CHECK(problem_of(def) == "");
         CHECK(Server::create(def, game));
-        one.injected_fault(def, is.schema);
+        one.injected_fault(def, setup.schema);
         CAPTURE(one.why);
         const std::string why = problem_of(def);
         CAPTURE(why);
@@ -144,9 +144,9 @@ TEST_CASE("server: an invalid definition is refused with a message that states t
 }
 
 TEST_CASE("server: too_large is returned until a packet has the room in the message") {
-    ShelfSchema is;
+    ShelfSchema setup;
     ServerDef def;
-    def.schema = &is.schema;
+    def.schema = &setup.schema;
     def.mac = &test_mac;
     def.secret = test_secret;
     def.budget_bytes_per_tick = 128;

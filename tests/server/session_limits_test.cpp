@@ -21,9 +21,9 @@ namespace purview::test {
 namespace {
 
 /// A server, peers that only prove their addresses, and clients that join.
-struct Inn {
-    explicit Inn(ServerDef def = {}) {
-        def.schema = &is.schema;
+struct CrowdedServer {
+    explicit CrowdedServer(ServerDef def = {}) {
+        def.schema = &setup.schema;
         def.mac = &test_mac;
         def.secret = test_secret;
         auto made = Server::create(def, game);
@@ -85,7 +85,7 @@ struct Inn {
         }
     }
 
-    SmallSchema is;
+    SmallSchema setup;
     IdleGame game;
     std::unique_ptr<Server> server;
     Micros now = 1'000'000;
@@ -117,65 +117,68 @@ Address ipv4(std::uint8_t network, std::uint8_t host) {
 TEST_CASE("session limits: sessions that never join leave room for those that do") {
     ServerDef def;
     def.sessions_unjoined_max = 5;
-    Inn inn(def);
+    CrowdedServer crowded(def);
     std::uint32_t made = 0;
-    for (std::uint8_t i = 0; i < 40; ++i) made += inn.prove(ipv6(i, 0, 0), 100U + i) != 0 ? 1 : 0;
+    for (std::uint8_t i = 0; i < 40; ++i)
+        made += crowded.prove(ipv6(i, 0, 0), 100U + i) != 0 ? 1 : 0;
     CHECK(made == 5);
-    CHECK(internal(*inn.server).sessions.size() == 5);
-    CHECK(internal(*inn.server).drops.full == 35);
+    CHECK(internal(*crowded.server).sessions.size() == 5);
+    CHECK(internal(*crowded.server).drops.full == 35);
     // A waiting client is not refused. It joins as soon as the other sessions have timed out.
     ClientDef client_def;
     client_def.nonce = 7;
     Client client(client_def);
-    inn.run(client, ipv4(1, 1), 20);
+    crowded.run(client, ipv4(1, 1), 20);
     CHECK(client.state() == ClientState::connecting);
-    inn.run(client, ipv4(1, 1), 120);
+    crowded.run(client, ipv4(1, 1), 120);
     CHECK(client.state() == ClientState::joined);
     // A joined session does not count against this limit, and a closed one has released its place.
     made = 0;
-    for (std::uint8_t i = 0; i < 40; ++i) made += inn.prove(ipv6(i, 1, 0), 300U + i) != 0 ? 1 : 0;
+    for (std::uint8_t i = 0; i < 40; ++i)
+        made += crowded.prove(ipv6(i, 1, 0), 300U + i) != 0 ? 1 : 0;
     CHECK(made == 5);
-    CHECK(inn.server->stats().observers_ready == 1);
+    CHECK(crowded.server->stats().observers_ready == 1);
 }
 
 TEST_CASE("session limits: many IPv6 networks or IPv4 addresses of one site are limited") {
     ServerDef def;
     def.sessions_per_host_max = 2;
     def.sessions_unjoined_max = 1'000;
-    Inn inn(def);
+    CrowdedServer crowded(def);
     std::uint64_t nonce = 0;
     // A home has a /56: 256 networks, each of which counts as a host.
     std::uint32_t of_home = 0;
     for (unsigned network = 0; network < 256; ++network)
-        of_home += inn.prove(ipv6(1, 1, static_cast<std::uint8_t>(network)), ++nonce) != 0 ? 1 : 0;
+        of_home +=
+            crowded.prove(ipv6(1, 1, static_cast<std::uint8_t>(network)), ++nonce) != 0 ? 1 : 0;
     CHECK(of_home == 8);
     // A site has a /48: 256 homes.
     std::uint32_t of_site = of_home;
     for (unsigned home = 2; home < 100; ++home)
-        of_site += inn.prove(ipv6(1, static_cast<std::uint8_t>(home), 0), ++nonce) != 0 ? 1 : 0;
+        of_site += crowded.prove(ipv6(1, static_cast<std::uint8_t>(home), 0), ++nonce) != 0 ? 1 : 0;
     CHECK(of_site == 32);
     std::uint32_t of_street = 0;
     for (unsigned host = 0; host < 256; ++host)
-        of_street += inn.prove(ipv4(7, static_cast<std::uint8_t>(host)), ++nonce) != 0 ? 1 : 0;
+        of_street += crowded.prove(ipv4(7, static_cast<std::uint8_t>(host)), ++nonce) != 0 ? 1 : 0;
     CHECK(of_street == 32);
-    CHECK(internal(*inn.server).drops.address_limit == 248 + 74 + 224);
-    CHECK(inn.prove(ipv6(2, 1, 0), ++nonce) != 0);
-    CHECK(inn.prove(ipv4(8, 1), ++nonce) != 0);
+    CHECK(internal(*crowded.server).drops.address_limit == 248 + 74 + 224);
+    CHECK(crowded.prove(ipv6(2, 1, 0), ++nonce) != 0);
+    CHECK(crowded.prove(ipv4(8, 1), ++nonce) != 0);
 }
 
 TEST_CASE("session limits: a session can move within a full network, but not into one") {
     ServerDef def;
     def.sessions_per_host_max = 1;
     def.sessions_unjoined_max = 1'000;
-    Inn inn(def);
+    CrowdedServer crowded(def);
     std::vector<std::uint64_t> of_home;
-    for (std::uint8_t i = 0; i < 4; ++i) of_home.push_back(inn.prove(ipv6(1, 1, i), 10U + i));
-    const std::uint64_t other = inn.prove(ipv6(2, 1, 0), 20);
-    inn.move(other, 20, 1, ipv6(1, 1, 9));
-    CHECK(internal(*inn.server).drops.address_limit == 1);
-    inn.move(of_home[0], 10, 1, ipv6(1, 1, 8));
-    CHECK(internal(*inn.server).drops.address_limit == 1);
-    const auto& sessions = internal(*inn.server).sessions;
+    for (std::uint8_t i = 0; i < 4; ++i) of_home.push_back(crowded.prove(ipv6(1, 1, i), 10U + i));
+    const std::uint64_t other = crowded.prove(ipv6(2, 1, 0), 20);
+    crowded.move(other, 20, 1, ipv6(1, 1, 9));
+    CHECK(internal(*crowded.server).drops.address_limit == 1);
+    crowded.move(of_home[0], 10, 1, ipv6(1, 1, 8));
+    CHECK(internal(*crowded.server).drops.address_limit == 1);
+    const auto& sessions = internal(*crowded.server).sessions;
     CHECK(sessions[0]->address == ipv6(1, 1, 8));
     CHECK(sessions[4]->address == ipv6(2, 1, 0));
 }
@@ -183,20 +186,20 @@ TEST_CASE("session limits: a session can move within a full network, but not int
 TEST_CASE("session limits: a custom transport has no networks") {
     ServerDef def;
     def.sessions_per_host_max = 1;
-    Inn inn(def);
+    CrowdedServer crowded(def);
     std::uint32_t made = 0;
     for (unsigned i = 0; i < 100; ++i) {
         Address address = ipv6(1, 1, static_cast<std::uint8_t>(i));
         address.carrier = Address::Carrier::memory;
-        made += inn.prove(address, 1U + i) != 0 ? 1 : 0;
+        made += crowded.prove(address, 1U + i) != 0 ? 1 : 0;
     }
     CHECK(made == 100);
 }
 
 TEST_CASE("session limits: a server without room for unjoined sessions is refused") {
-    const SmallSchema is;
+    const SmallSchema setup;
     ServerDef def;
-    def.schema = &is.schema;
+    def.schema = &setup.schema;
     def.mac = &test_mac;
     def.secret = test_secret;
     CHECK(problem_of(def).empty());
@@ -227,18 +230,18 @@ TEST_CASE("link: a cookie does not reveal the uptime of the server") {
     here.carrier = Address::Carrier::udp;
     constexpr std::uint32_t up_seconds = 86'400;
     std::array<std::byte, 32> key{};
-    std::vector<std::uint32_t> replicated;
+    std::vector<std::uint32_t> cookie_seconds;
     for (unsigned i = 0; i < 4; ++i) {
         key[0] = static_cast<std::byte>(i);
         const CookieJar jar(key, &test_mac);
-        replicated.push_back(jar.make(here, 5, Micros{up_seconds} * 1'000'000).seconds);
-        CHECK(replicated.back() != up_seconds);
+        cookie_seconds.push_back(jar.make(here, 5, Micros{up_seconds} * 1'000'000).seconds);
+        CHECK(cookie_seconds.back() != up_seconds);
         // It advances with the clock.
         CHECK(jar.make(here, 5, Micros{up_seconds + 7} * 1'000'000).seconds ==
-              replicated.back() + 7);
+              cookie_seconds.back() + 7);
     }
-    std::sort(replicated.begin(), replicated.end());
-    CHECK(std::unique(replicated.begin(), replicated.end()) == replicated.end());
+    std::sort(cookie_seconds.begin(), cookie_seconds.end());
+    CHECK(std::unique(cookie_seconds.begin(), cookie_seconds.end()) == cookie_seconds.end());
 }
 
 }  // namespace purview::test

@@ -256,22 +256,22 @@ TEST_CASE("groups: both sides list the members in attach order and in input orde
     CHECK(members.empty());
     // The client lists its ghosts in the same order.
     const GhostId top = robots.ghost(0);
-    std::vector<GhostId> held;
-    robots.client.members_of(top, held);
-    REQUIRE(held.size() == 5);
-    CHECK(held.front() == top);
-    CHECK(robots.client.parent_of(held[1]) == top);
-    CHECK(robots.client.parent_of(held[2]) == held[1]);
-    CHECK(robots.client.parent_of(held[3]) == top);
-    CHECK(robots.client.parent_of(held[4]) == top);
+    std::vector<GhostId> client_members;
+    robots.client.members_of(top, client_members);
+    REQUIRE(client_members.size() == 5);
+    CHECK(client_members.front() == top);
+    CHECK(robots.client.parent_of(client_members[1]) == top);
+    CHECK(robots.client.parent_of(client_members[2]) == client_members[1]);
+    CHECK(robots.client.parent_of(client_members[3]) == top);
+    CHECK(robots.client.parent_of(client_members[4]) == top);
     const auto input = robots.prediction->input_order(top);
-    CHECK(std::vector<GhostId>(input.begin(), input.end()) == held);
+    CHECK(std::vector<GhostId>(input.begin(), input.end()) == client_members);
     std::vector<GhostId> same;
-    robots.client.members_of(held[3], same);
-    CHECK(same == held);
+    robots.client.members_of(client_members[3], same);
+    CHECK(same == client_members);
     robots.client.members_of(GhostId::none, same);
     CHECK(same.empty());
-    CHECK(robots.prediction->input_order(held[1]).empty());
+    CHECK(robots.prediction->input_order(client_members[1]).empty());
 }
 
 TEST_CASE("client: the activation log has parents first, and children first when they leave" *

@@ -163,15 +163,15 @@ TEST_CASE("lanes: picking flagged lanes equals a scalar loop (N44)") {
                                  std::span(&windows[w].from, 1), reach, least, right);
                 ends[w].lanes = static_cast<std::uint32_t>(right.size());
             }
-            std::vector<LaneEnd> replicated(ends.begin() + 1, ends.end());
-            for (LaneEnd& end : replicated) end.lanes = 12345;
-            std::vector<float> sent(right.size() + lanes_per_block);
+            std::vector<LaneEnd> gathered_ends(ends.begin() + 1, ends.end());
+            for (LaneEnd& end : gathered_ends) end.lanes = 12345;
+            std::vector<float> nearness(right.size() + lanes_per_block);
             REQUIRE(gather_nearness(lanes.at(), std::span(windows).subspan(1), picked, first, reach,
-                                    least, replicated.data(), sent.data()) == right.size());
+                                    least, gathered_ends.data(), nearness.data()) == right.size());
             for (std::size_t i = 0; i < right.size(); ++i)
-                REQUIRE(sent[i] == doctest::Approx(right[i]).epsilon(1e-4));
+                REQUIRE(nearness[i] == doctest::Approx(right[i]).epsilon(1e-4));
             for (std::size_t w = 1; w < windows.size(); ++w)
-                REQUIRE(replicated[w - 1].lanes == ends[w].lanes);
+                REQUIRE(gathered_ends[w - 1].lanes == ends[w].lanes);
         }
     });
 }
@@ -189,11 +189,11 @@ TEST_CASE("lanes: nearness to several positions equals a scalar loop (N44 N51)")
             for (std::size_t i = 0; i < lanes.blocks.size(); ++i)
                 add_nearness(lanes, lanes.blocks[i], lanes.masks[i], positions, reach, least,
                              right);
-            std::vector<float> sent(right.size() + lanes_per_block);
+            std::vector<float> nearness(right.size() + lanes_per_block);
             REQUIRE(gather_nearness(lanes.at(), lanes.blocks, lanes.masks, positions, reach, least,
-                                    sent.data()) == right.size());
+                                    nearness.data()) == right.size());
             for (std::size_t i = 0; i < right.size(); ++i)
-                REQUIRE(sent[i] == doctest::Approx(right[i]).epsilon(1e-4));
+                REQUIRE(nearness[i] == doctest::Approx(right[i]).epsilon(1e-4));
         }
     });
 }

@@ -103,10 +103,10 @@ struct CellWorldDef {
 class CellWorld final : public Game {
   public:
     explicit CellWorld(const CellWorldDef& world_def)
-        : is(world_def.has_chests), def(world_def), random(mix64(world_def.seed)) {
+        : setup(world_def.has_chests), def(world_def), random(mix64(world_def.seed)) {
         ServerDef server_def;
-        server_def.schema = &is.schema;
-        server_def.rules = is.rules(def.mode);
+        server_def.schema = &setup.schema;
+        server_def.rules = setup.rules(def.mode);
         server_def.budget_bytes_per_tick = def.budget_bytes;
         server_def.mac = &test_mac;
         server_def.secret = test_secret;
@@ -114,7 +114,7 @@ class CellWorld final : public Game {
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
         for (std::uint32_t i = 0; i < def.walkers; ++i) {
-            const KindId kind = i % 3 == 0 ? is.fox : i % 10 == 1 ? is.crate : is.walker;
+            const KindId kind = i % 3 == 0 ? setup.fox : i % 10 == 1 ? setup.crate : setup.walker;
             movers.push_back(spawn(kind));
         }
         proof = std::make_unique<Proof>(
@@ -177,16 +177,16 @@ class CellWorld final : public Game {
                 return std::to_string(its.value_of(of, component, field)) + " ";
             };
             std::string line = std::to_string(index_of(its.kind_of(g))) + ": ";
-            for (std::size_t f = 0; f < 2; ++f) line += number(g, is.position.id, f);
-            for (std::size_t f = 0; f < 4; ++f) line += number(g, is.body.id, f);
-            if (its.kind_of(g) == is.fox) {
-                line += its.text_of(g, is.mind.id, 0) + " " + number(g, is.mind.id, 2);
-                const GhostId target = its.reference_of(g, is.mind.id, 1);
-                line += target == GhostId::none ? "-" : number(target, is.body.id, 0);
+            for (std::size_t f = 0; f < 2; ++f) line += number(g, setup.position.id, f);
+            for (std::size_t f = 0; f < 4; ++f) line += number(g, setup.body.id, f);
+            if (its.kind_of(g) == setup.fox) {
+                line += its.text_of(g, setup.mind.id, 0) + " " + number(g, setup.mind.id, 2);
+                const GhostId target = its.reference_of(g, setup.mind.id, 1);
+                line += target == GhostId::none ? "-" : number(target, setup.body.id, 0);
             }
             if (its.parent_of(g) != GhostId::none)
-                line += "on " + number(its.parent_of(g), is.body.id, 0);
-            lines[its.value_of(g, is.body.id, 0)] = line;
+                line += "on " + number(its.parent_of(g), setup.body.id, 0);
+            lines[its.value_of(g, setup.body.id, 0)] = line;
         });
         std::string text;
         for (const auto& [tag, line] : lines) text += line + "\n";
@@ -213,14 +213,14 @@ class CellWorld final : public Game {
         for (const auto& [observer, player] : players)
             CHECK(server->world().move(player, {175, 140, 0}) == Status::ok);
         std::vector<EntityId> crowd;
-        for (int i = 0; i < walkers; ++i) crowd.push_back(spawn(is.walker, {176, 141, 0}));
+        for (int i = 0; i < walkers; ++i) crowd.push_back(spawn(setup.walker, {176, 141, 0}));
         step(ticks_after);
         return crowd;
     }
     EntityId spawn(KindId kind, Vec3 at) {
         const EntityId made = server->world().spawn({.kind = kind, .position = at});
         REQUIRE(made != EntityId::none);
-        server->world().edit(made, is.body)->tag = next_tag++;
+        server->world().edit(made, setup.body)->tag = next_tag++;
         return made;
     }
     EntityId spawn(KindId kind) { return spawn(kind, random_position()); }
@@ -233,7 +233,7 @@ class CellWorld final : public Game {
         observers[which_client] = observer;
         SplitMix own(mix64(def.seed + 1'000 + which_client));
         const EntityId player =
-            spawn(is.walker, {own.between(0, is.side_m), own.between(0, is.side_m), 0});
+            spawn(setup.walker, {own.between(0, setup.side_m), own.between(0, setup.side_m), 0});
         players[index_of(observer)] = player;
         (void)server->world().set_owner(player, observer);
         return player;
@@ -246,20 +246,20 @@ class CellWorld final : public Game {
         for (EntityId& entity : movers) {
             if (random.chance(0.3F)) wander(entity, 6);
             if (random.chance(0.003F)) (void)world.move(entity, random_position());
-            Body* body = world.edit(entity, is.body);
+            Body* body = world.edit(entity, setup.body);
             if (random.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random.below(1000));
             if (random.chance(0.05F)) body->facing = random.between(-3, 3);
             if (random.chance(0.005F)) body->cloaked = !body->cloaked;
-            if (world.kind_of(entity) == is.fox && random.chance(0.05F)) {
-                Mind* mind = world.edit(entity, is.mind);
+            if (world.kind_of(entity) == setup.fox && random.chance(0.05F)) {
+                Mind* mind = world.edit(entity, setup.mind);
                 mind->name[0] = static_cast<char>('a' + random.below(26));
                 mind->effort = random.between(-9, 9);
                 if (random.chance(0.5F)) mind->target = any_entity();
             }
-            if (world.kind_of(entity) == is.crate && random.chance(0.02F)) {
+            if (world.kind_of(entity) == setup.crate && random.chance(0.02F)) {
                 if (world.parent_of(entity) != EntityId::none) {
                     (void)world.detach(entity);
-                } else if (const EntityId to = any_entity(); world.kind_of(to) == is.walker) {
+                } else if (const EntityId to = any_entity(); world.kind_of(to) == setup.walker) {
                     (void)world.attach(entity, to);
                 }
             }
@@ -276,7 +276,7 @@ class CellWorld final : public Game {
         if (def.denies && tick % 10 == 0) deny_some_observer();
     }
 
-    CellSchema is;
+    CellSchema setup;
     CellWorldDef def;
     SplitMix random;
     std::unique_ptr<Server> server;
@@ -298,15 +298,15 @@ class CellWorld final : public Game {
 
   private:
     Vec3 random_position() {
-        return {random.between(0, is.side_m), random.between(0, is.side_m), 0};
+        return {random.between(0, setup.side_m), random.between(0, setup.side_m), 0};
     }
     EntityId any_entity() {
         return movers[random.below(static_cast<std::uint32_t>(movers.size()))];
     }
     void wander(EntityId entity, float step) {
         Vec3 at = server->world().position_of(entity);
-        at.x = std::clamp(at.x + random.between(-step, step), 0.0F, is.side_m);
-        at.y = std::clamp(at.y + random.between(-step, step), 0.0F, is.side_m);
+        at.x = std::clamp(at.x + random.between(-step, step), 0.0F, setup.side_m);
+        at.y = std::clamp(at.y + random.between(-step, step), 0.0F, setup.side_m);
         (void)server->world().move(entity, at);
     }
     void deny_some_observer() {

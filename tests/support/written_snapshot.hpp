@@ -86,7 +86,7 @@ class WrittenSnapshot {
             out.boolean(true);  // all fields
             write_values(schema, update.x, out);
         }
-        out.boolean(false);  // no shared sections
+        out.boolean(false);  // no shared cell payloads
         REQUIRE(out.ok());
         bytes.resize(out.bytes_written());
         return bytes;

@@ -9,7 +9,7 @@
 
 namespace purview::test {
 
-TEST_CASE("world: a new entity inherits no attributes of its reused index") {
+TEST_CASE("world: an entity in a reused index does not inherit attributes") {
     const SmallSchema small;
     WorldDef def;
     def.schema = &small.schema;

@@ -44,15 +44,15 @@ struct Deck {
     World& world() { return made.front(); }
     /// Ends the tick. Returns the changed bounds that are reported in it.
     std::map<EntityId, float> tick() {
-        std::map<EntityId, float> replicated;
+        std::map<EntityId, float> reported;
         internal(world()).settle();
         (void)internal(world()).summary.track();
         for (const GroupBounds::Change& change : internal(world()).bounds.take_changes()) {
-            CHECK(replicated.count(change.root) == 0);
-            replicated[change.root] = change.radius;
+            CHECK(reported.count(change.root) == 0);
+            reported[change.root] = change.radius;
         }
         internal(world()).clear_changes();
-        return replicated;
+        return reported;
     }
     Schema schema;
     Component<Position> position;
@@ -64,7 +64,7 @@ struct Deck {
 }  // namespace
 
 TEST_CASE("world: group bounds equal a full recomputation after random edits (O22)") {
-    std::uint64_t replicated = 0, held = 0;
+    std::uint64_t reported = 0, compared = 0;
     for (std::uint64_t seed = 1; seed <= 80; ++seed) {
         CAPTURE(seed);
         SplitMix random(seed);
@@ -119,7 +119,7 @@ TEST_CASE("world: group bounds equal a full recomputation after random edits (O2
             }
             for (const auto& [root, radius] : deck.tick()) {
                 known[root] = radius;
-                ++replicated;
+                ++reported;
             }
             for (const EntityId root : all) {
                 const bool counts = world.kind_of(root) == deck.ship && world.root_of(root) == root;
@@ -131,18 +131,19 @@ TEST_CASE("world: group bounds equal a full recomputation after random edits (O2
                     const Vec3 a = world.position_of(one), b = world.position_of(root);
                     largest = std::max(largest, std::hypot(double{a.x} - b.x, double{a.y} - b.y,
                                                            double{a.z} - b.z));
-                    ++held;
+                    ++compared;
                 }
                 if (!counts) continue;
-                const float is = known.count(root) == 0 ? 0 : known[root];
-                CHECK(is >= largest - 1e-3);  // carried positions are rounded once per tick
-                CHECK(is <= largest + 1e-3);
-                CHECK(internal(world).bounds.radius_of(root) == is);
+                const float reported_radius = known.count(root) == 0 ? 0 : known[root];
+                CHECK(reported_radius >=
+                      largest - 1e-3);  // positions derived from a parent are rounded once per tick
+                CHECK(reported_radius <= largest + 1e-3);
+                CHECK(internal(world).bounds.radius_of(root) == reported_radius);
             }
         }
     }
-    CHECK(replicated > 800);
-    CHECK(held > 10'000);
+    CHECK(reported > 800);
+    CHECK(compared > 10'000);
 }
 
 TEST_CASE("world: only members that move within their group are measured again") {

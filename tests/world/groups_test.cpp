@@ -451,10 +451,10 @@ TEST_CASE("world: random group edits match a simple model (O5 O7 O10 O11 O39 O42
                 CHECK(std::equal(list.begin(), list.end(), children[e].begin(), children[e].end()));
             }
             grove.tick();
-            std::map<EntityId, GroupEvent> replicated;
+            std::map<EntityId, GroupEvent> reported;
             for (const GroupEvent& event : world.group_events()) {
-                CHECK(replicated.count(event.entity) == 0);  // once
-                replicated.emplace(event.entity, event);
+                CHECK(reported.count(event.entity) == 0);  // once
+                reported.emplace(event.entity, event);
             }
             for (const auto& [e, was] : before) {
                 const bool lives = model.count(e) != 0;
@@ -463,12 +463,12 @@ TEST_CASE("world: random group edits match a simple model (O5 O7 O10 O11 O39 O42
                 const bool was_alone = was.root == e && was.parent == EntityId::none;
                 const bool differs =
                     lives ? now_root != was.root || now_parent != was.parent : !was_alone;
-                CHECK((replicated.count(e) != 0) == differs);
-                if (!differs || replicated.count(e) == 0) continue;
-                CHECK(replicated.at(e).old_root == was.root);
-                CHECK(replicated.at(e).old_parent == was.parent);
-                CHECK(replicated.at(e).new_root == now_root);
-                CHECK(replicated.at(e).new_parent == now_parent);
+                CHECK((reported.count(e) != 0) == differs);
+                if (!differs || reported.count(e) == 0) continue;
+                CHECK(reported.at(e).old_root == was.root);
+                CHECK(reported.at(e).old_parent == was.parent);
+                CHECK(reported.at(e).new_root == now_root);
+                CHECK(reported.at(e).new_parent == now_parent);
             }
         }
     }
@@ -528,7 +528,7 @@ TEST_CASE("world: a summary of group edits is minimal and ordered by dependencie
         bool operator==(const Seat&) const = default;
     };
     std::map<EntityId, Seat>
-        replicated;  // as a reader of summaries has it; a root: itself and none
+        seats;  // what a reader of the summaries knows; a root has itself as root, and no parent
     std::vector<EntityId> all;
     std::uint64_t undone = 0, joins = 0, leaves = 0;
     for (int track = 0; track < 3'000; ++track) {
@@ -577,31 +577,31 @@ TEST_CASE("world: a summary of group edits is minimal and ordered by dependencie
         for (const WorldOp& op : data.summary.track()) {
             if (op.type == WorldOp::Type::spawn) {
                 is_in(Part::coming);
-                replicated[op.entity] = {op.entity, EntityId::none};
+                seats[op.entity] = {op.entity, EntityId::none};
             } else if (op.type == WorldOp::Type::root && op.root == op.entity) {
                 is_in(Part::leaving);
-                CHECK(replicated.at(op.entity).parent != EntityId::none);
-                replicated.at(op.entity) = {op.entity, EntityId::none};
+                CHECK(seats.at(op.entity).parent != EntityId::none);
+                seats.at(op.entity) = {op.entity, EntityId::none};
                 CHECK(moved.insert(op.entity).second);
                 ++leaves;
             } else if (op.type == WorldOp::Type::root) {
                 is_in(Part::joining);
-                CHECK(replicated.at(op.parent).root == op.root);
-                const bool is_elsewhere = replicated.at(op.entity) != Seat{op.root, op.parent};
+                CHECK(seats.at(op.parent).root == op.root);
+                const bool is_elsewhere = seats.at(op.entity) != Seat{op.root, op.parent};
                 CHECK((is_elsewhere || moved.contains(op.parent)));  // or moves with its parent
-                replicated.at(op.entity) = {op.root, op.parent};
+                seats.at(op.entity) = {op.root, op.parent};
                 CHECK(moved.insert(op.entity).second);
                 ++joins;
             } else {
                 is_in(Part::rest);
                 if (op.type != WorldOp::Type::despawn) continue;
-                for (const auto& [entity, seat] : replicated) CHECK(seat.parent != op.entity);
-                replicated.erase(op.entity);
+                for (const auto& [entity, seat] : seats) CHECK(seat.parent != op.entity);
+                seats.erase(op.entity);
             }
         }
-        REQUIRE(replicated.size() == all.size());
+        REQUIRE(seats.size() == all.size());
         for (const EntityId one : all) {
-            REQUIRE(replicated.at(one) ==
+            REQUIRE(seats.at(one) ==
                     Seat{world.root_of(one), data.groups.group_parent_at(index_of(one))});
             undone += touched.contains(one) && !moved.contains(one) ? 1 : 0;
         }

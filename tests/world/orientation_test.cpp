@@ -118,32 +118,33 @@ T replicated(const Schema& schema, Component<T> component, T value) {
 }
 
 /// Whether the position is relative, derived from the relations and not from the tested code.
-bool is_relative(const FleetSchema& is, const World& world, EntityId entity) {
-    return world.kind_of(entity) != is.ship && world.group_parent_of(entity) != EntityId::none;
+bool is_relative(const FleetSchema& setup, const World& world, EntityId entity) {
+    return world.kind_of(entity) != setup.ship && world.group_parent_of(entity) != EntityId::none;
 }
 
-Matrix frame_of(const FleetSchema& is, const World& world, EntityId entity) {
+Matrix frame_of(const FleetSchema& setup, const World& world, EntityId entity) {
     Matrix own = about_z(0);
     const KindId kind = world.kind_of(entity);
-    if (kind == is.ship) {
-        own = about_z(replicated(is.schema, is.hull, *world.get(entity, is.hull)).yaw);
-    } else if (kind == is.car) {
-        own = about_z(world.get(entity, is.wheel)->yaw * wheel_step);
-    } else if (kind == is.pod) {
-        const Rotation q = replicated(is.schema, is.head, *world.get(entity, is.head)).turn;
+    if (kind == setup.ship) {
+        own = about_z(replicated(setup.schema, setup.hull, *world.get(entity, setup.hull)).yaw);
+    } else if (kind == setup.car) {
+        own = about_z(world.get(entity, setup.wheel)->yaw * wheel_step);
+    } else if (kind == setup.pod) {
+        const Rotation q =
+            replicated(setup.schema, setup.head, *world.get(entity, setup.head)).turn;
         own = matrix(q.x, q.y, q.z, q.w);
     } else {
         return own;
     }
-    if (!is_relative(is, world, entity)) return own;
-    return product(frame_of(is, world, world.group_parent_of(entity)), own);
+    if (!is_relative(setup, world, entity)) return own;
+    return product(frame_of(setup, world, world.group_parent_of(entity)), own);
 }
 
-Vec3 position_by_model(const FleetSchema& is, const World& world, EntityId entity) {
-    if (!is_relative(is, world, entity)) return world.position_of(entity);
+Vec3 position_by_model(const FleetSchema& setup, const World& world, EntityId entity) {
+    if (!is_relative(setup, world, entity)) return world.position_of(entity);
     const EntityId parent = world.group_parent_of(entity);
-    const Vec3 above = position_by_model(is, world, parent);
-    const auto off = applied(frame_of(is, world, parent), world.local_position_of(entity));
+    const Vec3 above = position_by_model(setup, world, parent);
+    const auto off = applied(frame_of(setup, world, parent), world.local_position_of(entity));
     return {static_cast<float>(above.x + off[0]), static_cast<float>(above.y + off[1]),
             static_cast<float>(above.z + off[2])};
 }
@@ -151,8 +152,8 @@ Vec3 position_by_model(const FleetSchema& is, const World& world, EntityId entit
 /// Makes random edits of a fleet and records the entities that they concern.
 class Fleet {
   public:
-    Fleet(const FleetSchema& is, World& world, std::uint64_t seed)
-        : is_(&is), world_(&world), random_(seed) {}
+    Fleet(const FleetSchema& setup, World& world, std::uint64_t seed)
+        : is_(&setup), world_(&world), random_(seed) {}
 
     void populate() {
         const KindId kinds[] = {is_->ship, is_->ship, is_->car, is_->car, is_->car, is_->pod,
@@ -215,9 +216,9 @@ class Fleet {
 
 /// Whether the entity or a parent above it can be tilted. Below a tilted parent, a member with an
 /// angle as its orientation loses or gains the tilt.
-bool can_tilt(const FleetSchema& is, const World& world, EntityId entity) {
+bool can_tilt(const FleetSchema& setup, const World& world, EntityId entity) {
     for (; entity != EntityId::none; entity = world.parent_of(entity)) {
-        if (world.kind_of(entity) == is.pod) return true;
+        if (world.kind_of(entity) == setup.pod) return true;
     }
     return false;
 }
@@ -227,22 +228,23 @@ bool can_tilt(const FleetSchema& is, const World& world, EntityId entity) {
 TEST_CASE("world: carried positions are known at once and equal those at the tick end") {
     for (const bool turns : {true, false}) {
         CAPTURE(turns);
-        const FleetSchema is(turns);
+        const FleetSchema setup(turns);
         WorldDef def;
-        def.schema = &is.schema;
+        def.schema = &setup.schema;
         World world = std::move(World::create(def)).value();
         SplitMix random(41);
         std::vector<EntityId> all;
         const auto somewhere = [&](float far) {
             return Vec3{random.between(0, far), random.between(0, far), random.between(0, far)};
         };
-        for (const KindId kind : {is.ship, is.car, is.pod, is.man, is.raft, is.man})
+        for (const KindId kind :
+             {setup.ship, setup.car, setup.pod, setup.man, setup.raft, setup.man})
             for (int i = 0; i < 4; ++i)
                 all.push_back(world.spawn({.kind = kind, .position = somewhere(1'000)}));
         const auto any = [&] { return all[random.below(static_cast<std::uint32_t>(all.size()))]; };
         const auto turn = [&](EntityId one) {
-            if (Hull* hull = world.edit(one, is.hull)) hull->yaw = random.between(-3, 3);
-            if (Wheel* wheel = world.edit(one, is.wheel))
+            if (Hull* hull = world.edit(one, setup.hull)) hull->yaw = random.between(-3, 3);
+            if (Wheel* wheel = world.edit(one, setup.wheel))
                 wheel->yaw = static_cast<std::uint8_t>(random.below(256));
         };
         int taken_along = 0;
@@ -272,13 +274,13 @@ TEST_CASE("world: carried positions are known at once and equal those at the tic
             std::vector<Rotation> turned;
             for (const EntityId one : all) {
                 positions.push_back(world.position_of(one));
-                columns.push_back(world.get(one, is.position)->at);
+                columns.push_back(world.get(one, setup.position)->at);
                 turned.push_back(world.orientation_of(one));
             }
             internal(world).settle();
             (void)internal(world).summary.track();
             for (std::size_t i = 0; i < all.size(); ++i) {
-                const Vec3 there = world.get(all[i], is.position)->at;
+                const Vec3 there = world.get(all[i], setup.position)->at;
                 taken_along += distance(there, columns[i]) > 1 ? 1 : 0;
                 CHECK(distance(there, positions[i]) < 1e-3);  // float precision
                 CHECK(distance(world.position_of(all[i]), there) < 1e-3);
@@ -293,14 +295,14 @@ TEST_CASE("world: carried positions are known at once and equal those at the tic
 }
 
 TEST_CASE("world: relative positions turn with their parent, as in a matrix model (O4)") {
-    const FleetSchema is;
+    const FleetSchema setup;
     std::uint64_t carried = 0, relations = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         CAPTURE(seed);
         WorldDef def;
-        def.schema = &is.schema;
+        def.schema = &setup.schema;
         World world = std::move(World::create(def)).value();
-        Fleet fleet(is, world, seed);
+        Fleet fleet(setup, world, seed);
         fleet.populate();
         const auto tick = [&] {
             internal(world).settle();
@@ -318,7 +320,7 @@ TEST_CASE("world: relative positions turn with their parent, as in a matrix mode
             for (const EntityId one : fleet.all) parents[one] = world.group_parent_of(one);
             std::set<EntityId> tilted;
             for (const EntityId one : fleet.all) {
-                if (can_tilt(is, world, one)) tilted.insert(one);
+                if (can_tilt(setup, world, one)) tilted.insert(one);
             }
             const bool is_relation = fleet.edit();
             if (is_relation) {
@@ -327,16 +329,17 @@ TEST_CASE("world: relative positions turn with their parent, as in a matrix mode
             }
             tick();
             for (const EntityId one : fleet.all) {
-                CHECK(distance(world.position_of(one), position_by_model(is, world, one)) < 5e-3);
+                CHECK(distance(world.position_of(one), position_by_model(setup, world, one)) <
+                      5e-3);
                 const bool is_still = fleet.written.count(one) == 0 &&
                                       parents[one] == world.group_parent_of(one) &&
-                                      is_relative(is, world, one);
+                                      is_relative(setup, world, one);
                 if (is_still) {
                     CHECK(world.local_position_of(one) == locals[one]);  // no updates
                     carried += world.position_of(one) == positions[one] ? 0 : 1;
                 }
                 if (!is_relation || tilted.count(fleet.moved) + tilted.count(one) != 0 ||
-                    can_tilt(is, world, one))
+                    can_tilt(setup, world, one))
                     continue;
                 // No entity jumps: an angle that is rewritten for a new parent is off by at most
                 // half a step.
@@ -355,24 +358,24 @@ TEST_CASE("world: relative positions turn with their parent, as in a matrix mode
 }
 
 TEST_CASE("world: the error of a passenger is at most half a step of the angle (O4)") {
-    const FleetSchema is;
+    const FleetSchema setup;
     WorldDef def;
-    def.schema = &is.schema;
+    def.schema = &setup.schema;
     World world = std::move(World::create(def)).value();
     const auto tick = [&] {
         internal(world).settle();
         (void)internal(world).summary.track();
         internal(world).clear_changes();
     };
-    const EntityId ship = world.spawn({.kind = is.ship, .position = {2000, 2000, 0}});
+    const EntityId ship = world.spawn({.kind = setup.ship, .position = {2000, 2000, 0}});
     const EntityId man =
-        world.spawn({.kind = is.man, .position = {2080, 2060, 0}});  // 100 m from its mast
+        world.spawn({.kind = setup.man, .position = {2080, 2060, 0}});  // 100 m from its mast
     REQUIRE(world.attach(man, ship) == Status::ok);
     tick();
     double largest = 0, furthest = 0;
     for (int step = 0; step < 3000; ++step) {
         const double yaw = -3.9 + step * 0.0026;
-        world.edit(ship, is.hull)->yaw = static_cast<float>(yaw);
+        world.edit(ship, setup.hull)->yaw = static_cast<float>(yaw);
         tick();
         const auto exact = applied(about_z(yaw), {80, 60, 0});
         const Vec3 position = world.position_of(man);
@@ -384,37 +387,37 @@ TEST_CASE("world: the error of a passenger is at most half a step of the angle (
     CHECK(largest > 0.4);   // the bound is tight
     CHECK(furthest > 190);  // it went all the way around
     // An angle that is not a number turns no entity.
-    world.edit(ship, is.hull)->yaw = std::nanf("");
+    world.edit(ship, setup.hull)->yaw = std::nanf("");
     tick();
     CHECK(std::isfinite(world.position_of(man).x));
 }
 
 TEST_CASE("world: attach and detach keep orientations and rewrite the relative field (O4)") {
-    const FleetSchema is;
+    const FleetSchema setup;
     WorldDef def;
-    def.schema = &is.schema;
+    def.schema = &setup.schema;
     World world = std::move(World::create(def)).value();
-    const EntityId ship = world.spawn({.kind = is.ship, .position = {2000, 2000, 0}});
-    const EntityId car = world.spawn({.kind = is.car, .position = {2050, 2000, 0}});
-    const EntityId man = world.spawn({.kind = is.man, .position = {2052, 2000, 0}});
+    const EntityId ship = world.spawn({.kind = setup.ship, .position = {2000, 2000, 0}});
+    const EntityId car = world.spawn({.kind = setup.car, .position = {2050, 2000, 0}});
+    const EntityId man = world.spawn({.kind = setup.man, .position = {2052, 2000, 0}});
     REQUIRE(world.attach(man, car) == Status::ok);
-    world.edit(ship, is.hull)->yaw = static_cast<float>(std::numbers::pi / 2);
-    world.edit(car, is.wheel)->yaw = 32;
+    world.edit(ship, setup.hull)->yaw = static_cast<float>(std::numbers::pi / 2);
+    world.edit(car, setup.wheel)->yaw = 32;
     internal(world).settle();
     const Vec3 before = world.position_of(man);
     REQUIRE(world.attach(car, ship) == Status::ok);
-    CHECK(world.get(car, is.wheel)->yaw == 256 + 32 - 64);
+    CHECK(world.get(car, setup.wheel)->yaw == 256 + 32 - 64);
     internal(world).settle();
     CHECK(distance(world.position_of(man), before) <= 2 * wheel_step / 2 + 1e-3);
     const Vec3 local = world.local_position_of(car);
     CHECK(std::abs(local.x) < 0.3);  // to starboard, off by half a step of the ship's angle
     CHECK(std::abs(local.y + 50) < 0.3);
     // The ship keeps turning: the car and the man in it turn with it.
-    world.edit(ship, is.hull)->yaw = static_cast<float>(std::numbers::pi);
+    world.edit(ship, setup.hull)->yaw = static_cast<float>(std::numbers::pi);
     internal(world).settle();
     CHECK(distance(world.position_of(car), {2000, 2050, 0}) < 0.5);
     REQUIRE(world.detach(car) == Status::ok);
-    CHECK(std::abs(world.get(car, is.wheel)->yaw - (32 + 64)) <= 1);
+    CHECK(std::abs(world.get(car, setup.wheel)->yaw - (32 + 64)) <= 1);
     CHECK(distance(world.position_of(car), {2000, 2050, 0}) < 0.5);
     const Rotation turned = world.orientation_of(car);
     CHECK(std::abs(2 * std::atan2(turned.z, turned.w) - 96 * wheel_step) < 1.1 * wheel_step);
@@ -422,37 +425,37 @@ TEST_CASE("world: attach and detach keep orientations and rewrite the relative f
 
 TEST_CASE("world: an invalid orientation is refused") {
     const auto problem = [](auto&& injected_fault) {
-        FleetSchema is;
-        injected_fault(is);
-        return is.schema.problem();
+        FleetSchema setup;
+        injected_fault(setup);
+        return setup.schema.problem();
     };
     CHECK(problem([](FleetSchema&) {}).empty());
-    CHECK_FALSE(problem([](FleetSchema& is) {
-                    is.schema.set_orientation(is.man, is.head.id, "turn");
+    CHECK_FALSE(problem([](FleetSchema& setup) {
+                    setup.schema.set_orientation(setup.man, setup.head.id, "turn");
                 }).empty());
-    CHECK_FALSE(problem([](FleetSchema& is) {
-                    is.schema.set_orientation(is.pod, is.head.id, "neck");
+    CHECK_FALSE(problem([](FleetSchema& setup) {
+                    setup.schema.set_orientation(setup.pod, setup.head.id, "neck");
                 }).empty());
-    CHECK_FALSE(problem([](FleetSchema& is) {
-                    is.schema.set_orientation(is.car, is.wheel.id, "yaw", 0, TurnAxis::z);
+    CHECK_FALSE(problem([](FleetSchema& setup) {
+                    setup.schema.set_orientation(setup.car, setup.wheel.id, "yaw", 0, TurnAxis::z);
                 }).empty());
-    CHECK_FALSE(problem([](FleetSchema& is) {
-                    is.schema.audience(is.wheel.id, {AudienceType::owner});
+    CHECK_FALSE(problem([](FleetSchema& setup) {
+                    setup.schema.audience(setup.wheel.id, {AudienceType::owner});
                 }).empty());
 }
 
 TEST_CASE("replication: an idle passenger on a turning ship costs no bytes (O4 O33)") {
     const auto bytes = [](bool has_passengers, bool turns) {
-        const FleetSchema is(turns);
-        Stage stage(is.schema, 1);
+        const FleetSchema setup(turns);
+        Stage stage(setup.schema, 1);
         World& world = stage.world();
-        const EntityId ship = stage.spawn(is.ship, {2000, 2000, 0});
+        const EntityId ship = stage.spawn(setup.ship, {2000, 2000, 0});
         std::vector<EntityId> aboard;
         if (has_passengers) {
-            const EntityId car = stage.spawn(is.car, {2030, 2000, 0});
-            const EntityId pod = stage.spawn(is.pod, {2030, 2002, 0});
-            aboard = {stage.spawn(is.man, {2010, 2003, 0}), car, pod,
-                      stage.spawn(is.man, {2031, 2000, 0})};
+            const EntityId car = stage.spawn(setup.car, {2030, 2000, 0});
+            const EntityId pod = stage.spawn(setup.pod, {2030, 2002, 0});
+            aboard = {stage.spawn(setup.man, {2010, 2003, 0}), car, pod,
+                      stage.spawn(setup.man, {2031, 2000, 0})};
             REQUIRE(world.attach(aboard[0], ship) == Status::ok);
             REQUIRE(world.attach(car, ship) == Status::ok);
             REQUIRE(world.attach(pod, car) == Status::ok);
@@ -463,7 +466,7 @@ TEST_CASE("replication: an idle passenger on a turning ship costs no bytes (O4 O
         std::map<EntityId, Vec3> first;
         for (const EntityId one : aboard) first[one] = world.position_of(one);
         for (int t = 0; t < 60; ++t) {
-            world.edit(ship, is.hull)->yaw += 0.03F;
+            world.edit(ship, setup.hull)->yaw += 0.03F;
             REQUIRE(world.move(ship, {2000 + static_cast<float>(t), 2000, 0}) == Status::ok);
             stage.step();
             for (const EntityId one : aboard) {
@@ -482,14 +485,14 @@ TEST_CASE("replication: an idle passenger on a turning ship costs no bytes (O4 O
 }
 
 TEST_CASE("replication: turning members are on clients where the server has them (O4 O33)") {
-    const FleetSchema is;
+    const FleetSchema setup;
     std::uint64_t compared = 0, turned = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         CAPTURE(seed);
-        Stage stage(is.schema, 1);
+        Stage stage(setup.schema, 1);
         const bool loses = seed % 3 == 0;
         if (loses) stage.loss = 0.3F;
-        Fleet fleet(is, stage.world(), seed);
+        Fleet fleet(setup, stage.world(), seed);
         fleet.populate();
         stage.step(6);
         const auto compare = [&](double bound) {
@@ -524,15 +527,15 @@ TEST_CASE("replication: turning members are on clients where the server has them
 }
 
 TEST_CASE("replication: between two ticks a passenger moves on an arc around the ship") {
-    const FleetSchema is;
-    Stage stage(is.schema, 1);
+    const FleetSchema setup;
+    Stage stage(setup.schema, 1);
     World& world = stage.world();
-    const EntityId ship = stage.spawn(is.ship, {2000, 2000, 0});
-    const EntityId man = stage.spawn(is.man, {2100, 2000, 0});
+    const EntityId ship = stage.spawn(setup.ship, {2000, 2000, 0});
+    const EntityId man = stage.spawn(setup.man, {2100, 2000, 0});
     REQUIRE(world.attach(man, ship) == Status::ok);
     stage.step(6);
     for (int t = 0; t < 40; ++t) {
-        float& yaw = world.edit(ship, is.hull)->yaw;
+        float& yaw = world.edit(ship, setup.hull)->yaw;
         yaw = yaw + 0.2F > 3.9F ? yaw + 0.2F - static_cast<float>(2 * std::numbers::pi)
                                 : yaw + 0.2F;  // the angle wraps around: no spin back
         stage.step();

@@ -97,9 +97,9 @@ TEST_CASE("interest: an index that is reused at once has ordered events") {
             for (const InterestEvent& event : manager.events()) {
                 std::set<EntityId>& its = seen[event.observer];
                 if (event.enter) {
-                    for (const EntityId held : its) {
+                    for (const EntityId other : its) {
                         // A table by index never holds two entities at one index.
-                        REQUIRE(index_of(held) != index_of(event.entity));
+                        REQUIRE(index_of(other) != index_of(event.entity));
                     }
                     REQUIRE(its.insert(event.entity).second);
                 } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Independently culled members: cull groups within a group. Random ones are compared with the
-// oracle (property_test.cpp).
+// Independently culled members: cull groups within a group. property_test.cpp compares random
+// groups with the oracle.
 #include <doctest/doctest.h>
 
 #include "core/internal_access.hpp"
@@ -110,7 +110,7 @@ TEST_CASE("interest: a relevant crew member keeps its ancestors relevant (X10 O2
     CHECK(train.next() == Set{0});
 }
 
-TEST_CASE("interest: a promotion that replaces own relevance in a tick has no event (X10)") {
+TEST_CASE("interest: promotion that replaces own relevance in one tick causes no event (X10)") {
     Train train(90, 52, crew);
     CHECK(train.seen_by_me() == Set{0, 1, 2, 3, 4});
     put(train.manager, 1, 52);
@@ -195,7 +195,7 @@ TEST_CASE("interest: an explicitly relevant member includes its ancestors (O22 F
     }
 }
 
-TEST_CASE("interest: owners of members see a hidden root, but not a denied one (O35 O22)") {
+TEST_CASE("interest: a member's owner receives a hidden root, not a denied one (O35 O22)") {
     Train train(52, 52, passenger);
     CHECK(train.manager.set_hidden(id(1), true) == Status::ok);
     CHECK(train.manager.allow(train.me, id(3), true) == Status::ok);
@@ -301,7 +301,7 @@ TEST_CASE("interest: joining a group starts no minimum relevance time") {
     train.put_in(5, 90, passenger);
     CHECK(train.manager.show_to_all(id(5), true) == Status::ok);
     CHECK(train.next() == Set{0, 1, 2, 5});
-    // Not relevant for a moment within the tick. When the tick ends, a node matches it.
+    // In one tick, the member stops being shown to all and a node starts to match it: no event.
     CHECK(train.manager.show_to_all(id(5), false) == Status::ok);
     CHECK(train.manager.attach(id(5), id(2)) == Status::ok);
     put(train.manager, 5, 52);

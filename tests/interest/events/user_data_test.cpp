@@ -30,10 +30,10 @@ TEST_CASE("interest: events have the user data of entities and observers, also r
     const EntityId next = manager.spawn({.position = {3, 3}, .user_data = 72});
     CHECK(index_of(next) == index_of(rock));
     manager.tick();
-    std::map<EntityId, std::uint64_t> replicated;
+    std::map<EntityId, std::uint64_t> reported;
     for (const InterestEvent& event : manager.events(observer))
-        replicated[event.entity] = event.entity_data;
-    CHECK(replicated == std::map<EntityId, std::uint64_t>{{rock, 70}, {next, 72}});
+        reported[event.entity] = event.entity_data;
+    CHECK(reported == std::map<EntityId, std::uint64_t>{{rock, 70}, {next, 72}});
     CHECK(manager.entity(rock).user_data() == 0);
     CHECK(manager.remove_observer(observer) == Status::ok);
     manager.tick();

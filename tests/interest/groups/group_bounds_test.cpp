@@ -38,12 +38,13 @@ struct LinerSchema {
 TEST_CASE("server: an observer at the stern of a ship with group bounds sees it (O22)") {
     for (const bool uses_group_radius : {true, false}) {
         CAPTURE(uses_group_radius);
-        LinerSchema is;
-        Stage stage(is.schema, 1, is.def(uses_group_radius));
+        LinerSchema setup;
+        Stage stage(setup.schema, 1, setup.def(uses_group_radius));
         REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at({1000, 1000, 0})) ==
                 Status::ok);
-        const EntityId liner = stage.spawn(is.liner, {1300, 1000, 0});
-        const EntityId stern = stage.spawn(is.cabin, {1090, 1000, 0});  // 210 m behind its bridge
+        const EntityId liner = stage.spawn(setup.liner, {1300, 1000, 0});
+        const EntityId stern =
+            stage.spawn(setup.cabin, {1090, 1000, 0});  // 210 m behind its bridge
         stage.step(4);
         CHECK(stage.ghost(0, liner) == GhostId::none);
         CHECK(stage.ghost(0, stern) != GhostId::none);
@@ -60,9 +61,9 @@ TEST_CASE("server: an observer at the stern of a ship with group bounds sees it 
         }
         CHECK(text.find("distance 90.0 of 100.0 (to its bounds: 300.0 less 210.0)") !=
               std::string::npos);
-        const std::array<EntityId, 1> requested{liner};
+        const std::array<EntityId, 1> queried{liner};
         std::array<float, 1> score{};
-        stage.visibility().scores(stage.observers[0], requested, score);
+        stage.visibility().scores(stage.observers[0], queried, score);
         CHECK(score[0] == doctest::Approx(1 - 90 / 240.0));
         // The ship moves on: the leave radius is 120 m from the stern.
         REQUIRE(stage.world().move(liner, {1325, 1000, 0}) == Status::ok);

@@ -18,7 +18,7 @@ EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
 
-/// The same with a map from members to parents and a list for each cull group.
+/// The expected groups: a map from members to parents, and a list of members for each cull group.
 struct PlainGroups {
     std::map<EntityId, EntityId> parent;
     std::map<EntityId, EntityId> unit;

@@ -76,24 +76,24 @@ TEST_CASE("interest: the table of overrides equals a std::map by observer and by
         const EntityId entity = entities[random.below(entity_count)];
         const bool value = random.below(100) < (grows ? 60U : 1U);
         PairEntry& pair = table.edit(o, entity);
-        PairState& sent = twin[{o, entity}];
+        PairState& state = twin[{o, entity}];
         switch (random.below(3)) {
             case 0:
                 table.set(pair, PairMark::allow, value);
-                sent[0] = value;
+                state[0] = value;
                 REQUIRE(pair.has(PairMark::allow) == value);
                 break;
             case 1:
                 table.set(pair, PairMark::deny, value);
-                sent[1] = value;
+                state[1] = value;
                 REQUIRE(pair.has(PairMark::deny) == value);
                 break;
             default:
                 pair.member_allows = value ? 9 : 0;
-                sent[2] = value ? 9 : 0;
+                state[2] = value ? 9 : 0;
         }
         table.settle(o, entity);
-        if (sent == PairState{}) twin.erase({o, entity});
+        if (state == PairState{}) twin.erase({o, entity});
         REQUIRE(table.size() == twin.size());
         if (i % 1'000 != 0) continue;
         REQUIRE(by_observer(table, observers) == twin);

@@ -28,7 +28,7 @@ TEST_CASE("interest: late ends of a despawned entity do not affect the next at i
                 const ObserverId observer = manager.add_observer({.viewpoint = viewpoint});
                 manager.tick();
                 CHECK(manager.is_relevant(observer, first));
-                // It remains relevant for a while.
+                // It remains relevant for the minimum relevance time.
                 CHECK(manager.move(first, {500, 500}) == Status::ok);
                 manager.tick();
                 CHECK(manager.is_relevant(observer, first));

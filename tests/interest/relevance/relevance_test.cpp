@@ -38,9 +38,9 @@ bool plain_relevance(const InterestParts& parts, ObserverId id, EntityId entity)
         const MemberMarks* marks = stores.groups.marks_of(one);
         return marks != nullptr && marks->shows();
     };
-    const auto any = [&](EntityId top, const auto& is) {
+    const auto any = [&](EntityId top, const auto& matches) {
         return std::any_of(group.begin(), group.end(), [&](EntityId one) {
-            return parts.lookup.is_under(one, top) && is(one);
+            return parts.lookup.is_under(one, top) && matches(one);
         });
     };
     // Each entity from the root down to this one may hide it.

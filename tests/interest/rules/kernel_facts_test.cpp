@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The data that a custom kernel may read, when it is evaluated again, and the dimensions that the
-// preset of the RFC uses for distances.
+// Tests which data a custom kernel may read, when it is evaluated again, and in which dimensions
+// the preset of the RFC measures distances.
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -18,8 +18,8 @@ namespace purview::test::lines::kernel_facts {
 TEST_CASE("kernel: it reads attributes of the entity and of the observer's main entity" *
           doctest::test_suite("N59 N41")) {
     // Relevant: the same key as the main entity, at least its level, and the same flag.
-    const auto evaluate = make_pair_kernel(
-        {.name = "judge", .reads_positions = false}, [](const Pair& pair) noexcept {
+    const auto evaluate =
+        make_pair_kernel({.name = "game", .reads_positions = false}, [](const Pair& pair) noexcept {
             return pair.main() != EntityId::none &&
                    pair.key(id_at<KeyId>(1)) == pair.observer_key(id_at<KeyId>(1)) &&
                    pair.value(id_at<ValueId>(1)) >= pair.main_value(id_at<ValueId>(1)) &&

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Thousands of spatial nodes over one storage: exact results, no entity stored twice, few tests.
+// Thousands of spatial nodes over one storage. Results are exact, no entity is stored twice, and
+// few entities are tested.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -138,7 +139,7 @@ TEST_CASE("many nodes: two thousand kernels over one storage equal separate kern
 }
 
 TEST_CASE("many nodes: a thousand more nodes store no entity again" * doctest::test_suite("N10")) {
-    const auto held = [](std::uint32_t nodes, std::uint32_t count) {
+    const auto memory_of = [](std::uint32_t nodes, std::uint32_t count) {
         constexpr std::uint32_t kinds = 40;
         CountedMemory memory;
         InterestManager manager = make(with_nodes(nodes, kinds, count));
@@ -147,9 +148,10 @@ TEST_CASE("many nodes: a thousand more nodes store no entity again" * doctest::t
         return memory.held;
     };
     // The memory of 3,600 entities with one node, and with a thousand.
-    const auto with_one = static_cast<double>(held(1, 4'000)) - static_cast<double>(held(1, 400));
+    const auto with_one =
+        static_cast<double>(memory_of(1, 4'000)) - static_cast<double>(memory_of(1, 400));
     const auto with_many =
-        static_cast<double>(held(1'000, 4'000)) - static_cast<double>(held(1'000, 400));
+        static_cast<double>(memory_of(1'000, 4'000)) - static_cast<double>(memory_of(1'000, 400));
     CAPTURE(with_one);
     CAPTURE(with_many);
     CHECK(with_one > 3'600 * 2.0 * sizeof(float));
@@ -160,11 +162,11 @@ TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's 
           doctest::test_suite("N57")) {
     constexpr std::uint32_t count = 10'000, watchers = 50;
     // The number of entities that kernels test in a tick in which all move.
-    const auto queried_about = [](std::uint32_t nodes, std::uint32_t kinds, bool far) {
-        const auto queried = std::make_shared<std::uint64_t>(0);
+    const auto tests_per_tick = [](std::uint32_t nodes, std::uint32_t kinds, bool far) {
+        const auto tested = std::make_shared<std::uint64_t>(0);
         std::vector<std::shared_ptr<const InterestKernel>> kernels;
         for (std::uint32_t k = 0; k < kinds; ++k)
-            kernels.push_back(std::make_shared<CountingRadius>(radius_of(k, kinds), queried));
+            kernels.push_back(std::make_shared<CountingRadius>(radius_of(k, kinds), tested));
         Rules def = with_nodes(nodes, kinds, count);
         for (std::uint32_t n = 0; n < nodes; ++n)
             def.nodes[n].steps = {own_kernel(Combine::add, kernels[n % kinds])};
@@ -173,12 +175,12 @@ TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's 
         std::vector<ObserverId> observers;
         for (std::uint32_t o = 0; o < watchers; ++o) observers.push_back(watch(manager, id(o)));
         manager.tick();
-        *queried = 0;
+        *tested = 0;
         for (int t = 0; t < 3; ++t) {
             crowd.move_all(far);
             manager.tick();
         }
-        const auto per_tick = static_cast<double>(*queried) / 3;
+        const auto per_tick = static_cast<double>(*tested) / 3;
         CHECK(seen(manager, observers[7]) == crowd.expected(crowd.positions[7], kinds));
         return per_tick;
     };
@@ -186,7 +188,7 @@ TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's 
         for (const std::uint32_t kinds : {1U, 40U, 4'000U}) {
             CAPTURE(far);
             CAPTURE(kinds);
-            const double one = queried_about(1, 1, far), many = queried_about(4'000, kinds, far);
+            const double one = tests_per_tick(1, 1, far), many = tests_per_tick(4'000, kinds, far);
             CAPTURE(one);
             CAPTURE(many);
             CHECK(one > 0);

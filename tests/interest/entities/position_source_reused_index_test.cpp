@@ -7,7 +7,7 @@
 
 #include "support/line_support.hpp"
 
-namespace purview::test::lines::override_reused_index {
+namespace purview::test::lines::position_source_reused_index {
 
 namespace {
 
@@ -95,4 +95,4 @@ TEST_CASE("position sources: a chain links entities, not their reused indices" *
     }
 }
 
-}  // namespace purview::test::lines::override_reused_index
+}  // namespace purview::test::lines::position_source_reused_index

@@ -10,7 +10,7 @@
 #include "core/hash.hpp"
 #include "support/line_support.hpp"
 
-namespace purview::test::lines::override_limits {
+namespace purview::test::lines::position_source_limits {
 
 namespace {
 
@@ -106,4 +106,4 @@ TEST_CASE("position sources: two chains join only if the result has at most eigh
     }
 }
 
-}  // namespace purview::test::lines::override_limits
+}  // namespace purview::test::lines::position_source_limits

@@ -6,7 +6,7 @@
 
 #include "support/line_support.hpp"
 
-namespace purview::test::lines::override_groups {
+namespace purview::test::lines::position_source_groups {
 
 namespace {
 
@@ -60,4 +60,4 @@ TEST_CASE("position sources: in chains joined by groups no entity uses a middle 
     }
 }
 
-}  // namespace purview::test::lines::override_groups
+}  // namespace purview::test::lines::position_source_groups
