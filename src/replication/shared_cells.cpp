@@ -173,7 +173,7 @@ void SharedCells::update(const WorldData& world, const FieldStore& fields, Tick 
     fields.changed().for_each([&](std::size_t index) {
         if (index < homes_.size()) mark(static_cast<std::uint32_t>(index), tick);
     });
-    if (tick % unused_ticks_max == 0) drop_unasked(tick);
+    if (tick % unused_ticks_max == 0) drop_unused(tick);
 }
 
 /// Marks the groups with the change. Update many: the groups of all cells around; read many: that
@@ -197,7 +197,7 @@ void SharedCells::mark(std::uint32_t index, Tick tick) {
 
 // -- groups -------------------------------------------------------------------------------------
 
-void SharedCells::drop_unasked(Tick tick) {
+void SharedCells::drop_unused(Tick tick) {
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
         Group& group = groups_[g];
         if (group.node == none || tick - group.used_tick <= unused_ticks_max) continue;
@@ -263,11 +263,11 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
     const ChangeLog& enter_leave_log = group.enter_leave_log;
     if (group.known == enter_leave_log.version()) return enter_leave_log;
     if (enter_leave_log.remembers(group.known)) {
-        turned_over_.clear();
+        changed_.clear();
         enter_leave_log.for_each_since(group.known,
-                                       [&](std::uint32_t index) { add_once(turned_over_, index); });
-        (void)query_again(
-            group.members, turned_over_, world, [](std::uint32_t member) { return member; },
+                                       [&](std::uint32_t index) { add_once(changed_, index); });
+        (void)update_members(
+            group.members, changed_, world, [](std::uint32_t member) { return member; },
             [&](std::uint32_t index, std::uint32_t& member) {
                 member = index;
                 return is_member(number, index);
@@ -276,7 +276,7 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
         list_members(group, world, group.members);
     }
     group.known = enter_leave_log.version();
-    PURVIEW_ASSERT((list_members(group, world, turned_over_), turned_over_ == group.members));
+    PURVIEW_ASSERT((list_members(group, world, changed_), changed_ == group.members));
     return enter_leave_log;
 }
 

@@ -142,7 +142,7 @@ class SharedCells {
     void go(std::uint32_t index, std::uint32_t node, std::uint32_t cell);
     void log_enter_leave(std::uint32_t node, std::uint32_t cell, std::uint32_t index);
     void mark(std::uint32_t index, Tick tick);
-    void drop_unasked(Tick tick);
+    void drop_unused(Tick tick);
     void list_members(const Group& group, const WorldData& world, std::vector<std::uint32_t>& out);
 
     const Schema* schema_;
@@ -163,7 +163,7 @@ class SharedCells {
     std::vector<std::uint32_t> distances_;     ///< scratch: between member indices
     std::vector<std::uint32_t> around_;        ///< scratch: cells
     std::vector<std::uint32_t> around_other_;  ///< scratch
-    std::vector<std::uint32_t> turned_over_;   ///< scratch: entity indices
+    std::vector<std::uint32_t> changed_;       ///< scratch: entity indices
 };
 
 /// Returns the position that the words of an entity's fields represent: the one that a client has.

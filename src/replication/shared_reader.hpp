@@ -86,8 +86,8 @@ class SharedReader {
     void choose_slots(const ReplicationInput& input, EntityId main);
     void read(std::uint32_t node, std::uint32_t cell);
     bool is_wanted(const Slot& slot, const SharedCells& cells) const;
-    static bool is_as_looked_up(const ReplicationInput& input, const GhostTable& ghosts,
-                                std::uint32_t group, const Slot& slot);
+    static bool matches_full_lookup(const ReplicationInput& input, const GhostTable& ghosts,
+                                    std::uint32_t group, const Slot& slot);
     void refresh(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t group,
                  Slot& slot);
     static void take_member_map(Slot& slot);

@@ -15,9 +15,9 @@ namespace purview {
 inline constexpr float idle_priority = 2;
 
 /// Priority of one ghost: its weight for each tick of waiting.
-inline float slot_priority(Tick now, Tick waiting_since, float weight, bool is_settled) noexcept {
+inline float slot_priority(Tick now, Tick waiting_since, float weight, bool is_idle) noexcept {
     const float priority = static_cast<float>(now - waiting_since + 1) * weight;
-    return is_settled ? priority * idle_priority : priority;
+    return is_idle ? priority * idle_priority : priority;
 }
 
 /// The same for 64 ghosts; bit i of `idle_slots` is for ghost i. Returns a bit for each ghost with

@@ -25,7 +25,7 @@ constexpr std::uint64_t packet_bits_max = 200;
 constexpr float likely_margin = 0.85F;
 
 /// Estimate for allocation, and until a list gives the real size.
-constexpr std::uint32_t item_bits_usual = 32;
+constexpr std::uint32_t item_bits_estimate = 32;
 
 /// Leaves go first: they are small, and an observer must lose what it may not see without delay.
 constexpr float leave_priority = 1e30F;
@@ -43,8 +43,9 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId slot) {
 
 /// Returns whether the ghost is idle: in this tick, no component changed that the observer was sent
 /// before.
-bool is_settled(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
-    if (PURVIEW_GUARD_OR(idle_news, ghosts.sends().has_come(slot, input.tick), false)) return false;
+bool is_idle(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
+    if (PURVIEW_GUARD_OR(idle_news, ghosts.sends().is_newly_relevant(slot, input.tick), false))
+        return false;
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     if (!input.fields.changed().test(index)) return true;
     const KindId kind = ghosts.slots().kind(slot);
@@ -73,8 +74,7 @@ namespace {
 bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     if (ghosts.sends().is_blocked(slot)) return false;
     const std::uint32_t every = ghosts.rates().policy(slot).every_ticks;
-    if (every <= 1 || ghosts.slots().needs_enter(slot) || is_settled(input, ghosts, slot))
-        return true;
+    if (every <= 1 || ghosts.slots().needs_enter(slot) || is_idle(input, ghosts, slot)) return true;
     if (has_new_link(input, ghosts, slot)) return true;
     return input.tick - ghosts.sends().sent_tick(slot) >= every;
 }
@@ -82,42 +82,42 @@ bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId slo
 float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     const float first = ghosts.slots().needs_enter(slot) ? input.enter_priority : 1;
     return first * ghosts.rates().priority(slot, input.tick, ghosts.sends().waiting_since(slot),
-                                           is_settled(input, ghosts, slot));
+                                           is_idle(input, ghosts, slot));
 }
 
 /// For assertions.
-[[maybe_unused]] bool agrees_on_news(const ReplicationInput& input, const GhostTable& ghosts,
-                                     std::size_t word, std::uint64_t requested) {
-    std::uint64_t come = 0;
-    for_each_bit(requested, 0, [&](std::size_t i) {
+[[maybe_unused]] bool agrees_with_single_slots(const ReplicationInput& input,
+                                               const GhostTable& ghosts, std::size_t word,
+                                               std::uint64_t slots) {
+    std::uint64_t found = 0;
+    for_each_bit(slots, 0, [&](std::size_t i) {
         const auto slot = static_cast<LocalId>(word * bits_per_word + i);
-        come |= std::uint64_t{ghosts.sends().has_come(slot, input.tick)} << i;
+        found |= std::uint64_t{ghosts.sends().is_newly_relevant(slot, input.tick)} << i;
     });
-    return come == (ghosts.sends().come(word) & requested);
+    return found == (ghosts.sends().newly_relevant(word) & slots);
 }
 
 /// The same for the slots of a word in `asked`. Returns which of them have at least `least`.
 std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, std::size_t word,
-                            std::uint64_t requested, float least,
-                            std::span<float, bits_per_word> out) {
+                            std::uint64_t slots, float least, std::span<float, bits_per_word> out) {
     std::uint64_t idle_slots = ~ghosts.slots().slots_in(input.fields.changed(), word);
     // For these, a change may be in a component that the observer is not sent.
     const std::uint64_t public_only = ghosts.audience().public_only()[word];
-    if ((requested & public_only) != 0)
+    if ((slots & public_only) != 0)
         idle_slots |=
             public_only & ~ghosts.slots().slots_in(input.fields.changed_in_public(), word);
     const std::uint64_t unsure =
         ghosts.audience().restricted()[word] & ghosts.marks().special()[word] & ~public_only;
-    for_each_bit(requested & unsure & ~idle_slots, 0, [&](std::size_t i) {
+    for_each_bit(slots & unsure & ~idle_slots, 0, [&](std::size_t i) {
         const auto slot = static_cast<LocalId>(word * bits_per_word + i);
-        idle_slots |= std::uint64_t{is_settled(input, ghosts, slot)} << i;
+        idle_slots |= std::uint64_t{is_idle(input, ghosts, slot)} << i;
     });
-    PURVIEW_ASSERT(agrees_on_news(input, ghosts, word, requested));
-    idle_slots &=
-        ~PURVIEW_GUARD_OR(idle_news_of_all, ghosts.sends().come(word), 0);  // as in is_settled
+    PURVIEW_ASSERT(agrees_with_single_slots(input, ghosts, word, slots));
+    idle_slots &= ~PURVIEW_GUARD_OR(idle_news_of_all, ghosts.sends().newly_relevant(word),
+                                    0);  // as in is_idle
     std::uint64_t found = ghosts.priorities(word, input.tick, idle_slots, least, out);
     if (input.enter_priority == 1) return found;
-    for_each_bit(requested & ghosts.slots().needs_enter()[word], 0, [&](std::size_t i) {
+    for_each_bit(slots & ghosts.slots().needs_enter()[word], 0, [&](std::size_t i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
         out[i] *= input.enter_priority;
         found = out[i] >= least ? found | bit : found & ~bit;
@@ -146,7 +146,7 @@ bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, 
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const KindLayout& layout = input.fields.layout(ghosts.slots().kind(slot));
     mask &= ~layout.extrapolated;
-    const bool is_wrong = shows_wrong(input.fields, ghosts, slot, input.tick);
+    const bool is_wrong = is_prediction_wrong(input.fields, ghosts, slot, input.tick);
     // An RPC requires everything that is not known to have arrived.
     const bool is_called =
         ghosts.marks().is_requested(slot, input.tick) &&
@@ -163,7 +163,7 @@ bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, 
         item.type = ItemType::verbose;
         item.body =
             input.cache.update(index, ghosts.slots().kind(slot), mask | layout.extrapolated);
-        append_still(input.fields, index, layout, plan.motions);
+        append_idle_states(input.fields, index, layout, plan.motions);
     }
     return true;
 }
@@ -190,7 +190,7 @@ void make_enter(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
     item.references = allowed & layout.references;
     if (layout.extrapolated != 0) {
         plan.begin_motions(item.slot);
-        append_still(input.fields, index, layout, plan.motions);
+        append_idle_states(input.fields, index, layout, plan.motions);
     }
     item.bits = kind_bits(input.schema);
     add_link(input, ghosts, layout, item);
@@ -205,28 +205,29 @@ FieldMask public_fields(const KindLayout& layout) noexcept {
     return PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
 }
 
-/// usual_body for the first observer that needs it. Kept out of the loop over all others.
-[[gnu::noinline]] const EncodedFields* first_usual_body(const ReplicationInput& input,
-                                                        std::uint32_t index, bool public_only,
-                                                        Tick baseline) {
+/// plain_delta_body for the first observer that needs it. Kept out of the loop over all others.
+[[gnu::noinline]] const EncodedFields* make_plain_delta_body(const ReplicationInput& input,
+                                                             std::uint32_t index, bool public_only,
+                                                             Tick baseline) {
     const KindId kind = input.world.entities.kind_at(index);
     const Tick linked = input.fields.parent_tick(index);
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     if (public_only) mask &= public_fields(input.fields.layout(kind));
     if (mask == 0 || linked > baseline) return nullptr;
-    return input.cache.make_usual(index, kind, mask, public_only, linked);
+    return input.cache.cache_plain_delta(index, kind, mask, public_only, linked);
 }
 
-/// For a usual slot, returns the body that all observers with about the same baseline share. Null:
-/// another update is needed, or none. `resolved`: resolved_tick() of the table.
-inline const EncodedFields* usual_body(const ReplicationInput& input, const GhostTable& ghosts,
-                                       LocalId slot, Tick resolved) {
+/// For a estimate slot, returns the body that all observers with about the same baseline share.
+/// Null: another update is needed, or none. `resolved`: resolved_tick() of the table.
+inline const EncodedFields* plain_delta_body(const ReplicationInput& input,
+                                             const GhostTable& ghosts, LocalId slot,
+                                             Tick resolved) {
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const bool public_only = ghosts.audience().is_public_only(slot);
     [[maybe_unused]] const Tick known = ghosts.sends().baseline(slot, resolved);
     const Tick baseline = PURVIEW_GUARD_OR(baseline_of_items, known, input.tick - 1);
-    const EncodedFields* made = input.cache.usual_update(index, public_only, baseline);
-    return made != nullptr ? made : first_usual_body(input, index, public_only, baseline);
+    const EncodedFields* made = input.cache.cached_plain_delta(index, public_only, baseline);
+    return made != nullptr ? made : make_plain_delta_body(input, index, public_only, baseline);
 }
 
 /// Returns false if there is nothing to send.
@@ -240,7 +241,7 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     item.relink = input.fields.parent_tick(index) > baseline;
     if (ghosts.marks().is_special(slot)) {
-        const KeptCopy* copy = ghosts.retained().copy(slot);
+        const RetainedCopy* copy = ghosts.retained().copy(slot);
         if (PURVIEW_GUARD_OR(copy_differs, copy != nullptr, false))
             mask = unknown_fields(*copy, input.fields, ghosts, slot);
         mask |= layout.audience_fields_of(ghosts.audience().gained(slot));
@@ -286,7 +287,7 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, Snapshot
 }
 
 /// Sends the roots of groups again that were incomplete and have arrived meanwhile.
-void report_whole_sections(const ReplicationInput& input, GhostTable& ghosts) {
+void resend_completed_roots(const ReplicationInput& input, GhostTable& ghosts) {
     if (ghosts.groups().slots().empty()) return;
     std::vector<LocalId> waiting, reported;
     for (const LocalId slot : ghosts.groups().slots()) {
@@ -339,8 +340,9 @@ class Planner {
         PlainUpdate* run = plan_.room.data();
         std::uint64_t bits = 0;
         for (const LocalId slot : slots) {
-            const EncodedFields* body =
-                ghosts_.is_usual(slot) ? usual_body(input_, ghosts_, slot, known_) : nullptr;
+            const EncodedFields* body = ghosts_.is_plain_delta(slot)
+                                            ? plain_delta_body(input_, ghosts_, slot, known_)
+                                            : nullptr;
             if (body != nullptr) {
                 *run++ = {slot, *body, PlainUpdate::no_item};
                 bits += body->bits;
@@ -399,9 +401,9 @@ class Planner {
         return true;
     }
     /// Adds an update with a shared body. Returns false if the slot has none.
-    bool add_usual(LocalId slot, float priority) {
-        if (!ghosts_.is_usual(slot) || plan_.item_of_slot[slot] != 0) return false;
-        const EncodedFields* body = usual_body(input_, ghosts_, slot, known_);
+    bool add_plain_delta(LocalId slot, float priority) {
+        if (!ghosts_.is_plain_delta(slot) || plan_.item_of_slot[slot] != 0) return false;
+        const EncodedFields* body = plain_delta_body(input_, ghosts_, slot, known_);
         if (body == nullptr) return false;
         SnapshotItem& item = plan_.items.emplace_back();
         item.slot = slot;
@@ -508,7 +510,7 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
             last.likely_priority = likely_margin * priority_of(*(to - 1));
             for (; from != to; ++from) {
                 const LocalId slot = slot_of(*from);
-                if (!planner.add_usual(slot, priority_of(*from)))
+                if (!planner.add_plain_delta(slot, priority_of(*from)))
                     (void)planner.add_pending(slot, priority_of(*from));
             }
         }
@@ -544,15 +546,15 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     PURVIEW_ASSERT(plan.is_empty() && plan.bits == 0);
     PURVIEW_ASSERT(last.item_bits > 0);
     if (plan.items.capacity() == 0) {
-        const auto usual =
-            static_cast<std::size_t>(std::min<std::uint64_t>(budget_bits / item_bits_usual, 256));
-        plan.items.reserve(usual);
-        plan.slots.resize(usual + 1);
-        plan.room.resize(usual);
-        plan.plain.reserve(usual);
-        for (auto& chosen : plan.chosen) chosen.reserve(usual);
+        const auto estimate = static_cast<std::size_t>(
+            std::min<std::uint64_t>(budget_bits / item_bits_estimate, 256));
+        plan.items.reserve(estimate);
+        plan.slots.resize(estimate + 1);
+        plan.room.resize(estimate);
+        plan.plain.reserve(estimate);
+        for (auto& chosen : plan.chosen) chosen.reserve(estimate);
     }
-    report_whole_sections(input, ghosts);
+    resend_completed_roots(input, ghosts);
     Planner planner(input, ghosts, plan);
     // A client controls how many leaves wait. Beyond the budget the others are not even listed.
     const GhostSlots::Mask needs_leave = ghosts.slots().needs_leave();
@@ -578,7 +580,7 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         count += static_cast<std::size_t>(std::popcount(plan.due[w]));
     }
     if (input.has_limits && budget_bits != unlimited_bits) {
-        plan.limited = keep_limits(input, ghosts, last.turns, plan.due, plan.keys);
+        plan.limited = apply_limits(input, ghosts, last.turns, plan.due, plan.keys);
         PURVIEW_ASSERT(plan.limited <= count);
         count -= plan.limited;
     }

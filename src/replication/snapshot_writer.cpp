@@ -70,7 +70,7 @@ class Filling {
   public:
     /// `reserved_bits` are reserved for shared payloads.
     Filling(std::uint64_t capacity_bits, std::uint64_t reserved_bits, std::uint32_t slots) noexcept
-        : capacity_(capacity_bits), lanes_(slots) {
+        : capacity_(capacity_bits), slots_(slots) {
         for (std::size_t t = 0; t < item_types; ++t) {
             sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, slots);
             bits_ += sections_[t];
@@ -90,7 +90,7 @@ class Filling {
         empty.bits_ = empty_bits_;
         empty.counts_ = {};
         for (std::size_t t = 0; t < item_types; ++t)
-            empty.sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, lanes_);
+            empty.sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, slots_);
         empty.has_all_ = false;
         return empty;
     }
@@ -99,7 +99,7 @@ class Filling {
         std::uint64_t bits = bits_ + plan.bits;
         for (std::size_t t = 0; t < item_types; ++t) {
             bits -= sections_[t];
-            bits += section_bits_max(static_cast<ItemType>(t), plan.counts[t], lanes_);
+            bits += section_bits_max(static_cast<ItemType>(t), plan.counts[t], slots_);
         }
         has_all_ = bits <= capacity_;
     }
@@ -109,7 +109,7 @@ class Filling {
     bool add(const SnapshotItem& item) noexcept {
         if (has_all_) return true;
         const auto t = static_cast<std::size_t>(item.type);
-        const std::uint64_t section = section_bits_max(item.type, counts_[t] + 1, lanes_);
+        const std::uint64_t section = section_bits_max(item.type, counts_[t] + 1, slots_);
         const std::uint64_t bits = bits_ - sections_[t] + section + item.bits;
         if (bits > capacity_) return false;
         bits_ = bits;
@@ -123,7 +123,7 @@ class Filling {
         const auto others = bits_ - sections_[t];
         const auto section = [&](std::size_t count) {
             return section_bits_max(ItemType::plain, counts_[t] + static_cast<std::uint32_t>(count),
-                                    lanes_);
+                                    slots_);
         };
         std::uint64_t bodies = 0;
         std::size_t count = 0;
@@ -149,7 +149,7 @@ class Filling {
     std::uint64_t empty_bits_ = 0;
     bool is_reserved_ = false;
     bool has_all_ = false;
-    std::uint32_t lanes_;
+    std::uint32_t slots_;
     std::array<std::uint32_t, item_types> counts_{};
     std::array<std::uint64_t, item_types> sections_{};
 };
@@ -390,8 +390,8 @@ void write_references(const ReplicationInput& input, const GhostTable& ghosts, S
     const std::uint32_t index = ghosts.slots().entity_index(item.slot);
     const KindLayout& layout = input.fields.layout(ghosts.slots().kind(item.slot));
     for_each_bit(item.references, 0, [&](std::size_t f) {
-        const std::uint32_t* named = input.fields.words(index, layout.fields[f]);
-        const LocalId slot = ghosts.slots().find(make_entity_id(named[0], named[1]));
+        const std::uint32_t* target = input.fields.words(index, layout.fields[f]);
+        const LocalId slot = ghosts.slots().find(make_entity_id(target[0], target[1]));
         out.boolean(slot != no_local_id);
         if (slot == no_local_id) return;
         out.varint(slot);

@@ -20,8 +20,8 @@ inline void add_once(std::vector<std::uint32_t>& list, std::uint32_t one) {
 /// index, Member&) returns whether the entity belongs in the list. Returns whether a member was
 /// removed or inserted.
 template <class Member, class Index, class Make>
-bool query_again(std::vector<Member>& members, std::span<const std::uint32_t> ids,
-                 const WorldData& world, Index&& index, Make&& make) {
+bool update_members(std::vector<Member>& members, std::span<const std::uint32_t> ids,
+                    const WorldData& world, Index&& index, Make&& make) {
     if (ids.empty()) return false;
     bool differs = std::erase_if(members, [&](const Member& one) {
                        return std::find(ids.begin(), ids.end(), index(one)) != ids.end();

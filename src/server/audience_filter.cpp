@@ -56,7 +56,7 @@ void AudienceFilter::note_references(Session& session) const {
     for (const InterestEvent& event : interest_.events_of(session.observer)) {
         for (const EntityId referrer : fields_.referrers_of(internal(world_), event.entity)) {
             touch_references(session, referrer, [&](const KindLayout&, FieldMask allowed) {
-                return fields_.does_name(internal(world_), referrer, event.entity, allowed);
+                return fields_.has_reference_to(internal(world_), referrer, event.entity, allowed);
             });
         }
     }
@@ -283,7 +283,7 @@ bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId sl
     const KindLayout& layout = fields_.layout(ghosts.slots().kind(slot));
     PURVIEW_ASSERT(layout.staged != 0 && ghosts.staged().cursor(slot) < layout.parts.size());
     const Tick baseline = ghosts.sends().baseline(slot);
-    const KeptCopy* copy = ghosts.retained().copy(slot);
+    const RetainedCopy* copy = ghosts.retained().copy(slot);
     FieldMask changed =
         ghosts.slots().needs_enter(slot) ? layout.all
         : copy != nullptr                ? unknown_fields(*copy, fields_, ghosts, slot)

@@ -218,7 +218,7 @@ void HostViewData::note_references() {
     for (const InterestEvent& event : events_) {
         for (const EntityId referrer : fields.referrers_of(world, event.entity)) {
             note(referrer, [&](const auto& part) {
-                return fields.does_name(world, referrer, event.entity, part.fields);
+                return fields.has_reference_to(world, referrer, event.entity, part.fields);
             });
         }
     }

@@ -56,7 +56,7 @@ void SendIntervals::note_rules() {
     });
 }
 
-void SendIntervals::update(PaceScratch& room, Session& session) const {
+void SendIntervals::update(SendIntervalScratch& room, Session& session) const {
     PURVIEW_ASSERT(session.observer != ObserverId::none);
     GhostTable& ghosts = session.ghosts;
     // Without curves, the score affects only the send order, which matters only if the budget is
@@ -91,7 +91,7 @@ void SendIntervals::update(PaceScratch& room, Session& session) const {
         for_each_bit(looked_up, w * bits_per_word, [&](std::size_t l) {
             const auto slot = static_cast<LocalId>(l);
             const bool is_turn = (turn >> (l % bits_per_word) & 1U) != 0;
-            if (is_turn || ghosts.sends().has_come(slot, time_.tick)) look_up(slot);
+            if (is_turn || ghosts.sends().is_newly_relevant(slot, time_.tick)) look_up(slot);
         });
     }
     room.score.resize(room.slots.size());

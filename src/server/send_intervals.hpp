@@ -30,7 +30,7 @@ class SendIntervals {
 
     /// Updates an eighth of the ghosts per tick, those that are new or have other nodes, and all of
     /// them after a change of rules. Does nothing if the results cannot differ.
-    void update(PaceScratch& scratch, Session& session) const;
+    void update(SendIntervalScratch& scratch, Session& session) const;
     /// Retention of a ghost that leaves: the longer one of its kind and its nodes. A despawned
     /// entity is not retained.
     RetentionPeriod retention_period_of(const Session& session, LocalId slot, Reason reason) const;

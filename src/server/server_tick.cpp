@@ -197,7 +197,7 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
                 fields.layout(ghosts.slots().kind(slot)).fields_of(ghosts.audience().allowed(slot));
             return fields.has_changed(ghosts.slots().entity_index(slot), allowed, time.tick);
         },
-        [&](LocalId slot) { return is_off(fields, ghosts, slot, time.tick); });
+        [&](LocalId slot) { return needs_update(fields, ghosts, slot, time.tick); });
 }
 
 /// The live ghosts are the relevant set of this tick. For assertions.

@@ -33,7 +33,7 @@ struct AudienceScratch {
 };
 
 /// For SendIntervals::update.
-struct PaceScratch {
+struct SendIntervalScratch {
     std::vector<LocalId> slots;
     std::vector<EntityId> entities;
     std::vector<float> score;
@@ -50,7 +50,7 @@ struct TickWorker {
     EncodeCache cache;
     std::array<SnapshotPlan, sessions_at_a_time> plans;
     AudienceScratch audience;
-    PaceScratch pace;
+    SendIntervalScratch pace;
     Outbox out;
     std::vector<RpcLateCull> late;  ///< of this tick
     // Counts of this tick, until they are added to the server's counters.
