@@ -14,7 +14,7 @@ namespace purview {
 
 /// Removes from `due` (a mask) the slots that must wait because enough ghosts of their kind are
 /// sent. Returns their number. `turns`: by KindId, the slot that is first in the next tick, for
-/// LimitOrder::turns. `room`: scratch.
+/// LimitOrder::round_robin. `room`: scratch.
 std::size_t apply_limits(const ReplicationInput& input, const GhostTable& ghosts,
                          std::vector<LocalId>& turns, std::span<std::uint64_t> due,
                          std::vector<std::uint64_t>& room);

@@ -36,7 +36,7 @@ void SharedReader::read(std::uint32_t node, std::uint32_t cell) {
         if (slots_[s].node == node && slots_[s].cell == cell) return;
         if (slots_[s].node == none) free = std::min(free, s);
     }
-    if (free == slots_max) return;  // its changes are sent individually
+    if (free == slots_max) return;  // no free slot: the changes are sent individually
     if (free == slots_.size()) slots_.emplace_back();
     PURVIEW_ASSERT(slots_.size() <= slots_max);
     Slot& slot = slots_[free];
@@ -87,7 +87,7 @@ void for_each_ghost_of(const ReplicationInput& input, const GhostTable& ghosts, 
 
 }  // namespace
 
-/// Checks members that came or went, in the group or among the observer's ghosts.
+/// Updates the members after enters and leaves, in the group or among the observer's ghosts.
 void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghosts,
                            std::uint32_t group, Slot& slot) {
     const ChangeLog& of_group = input.shared->refresh(group, input.world);
@@ -97,7 +97,7 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
         some_.clear();
         of_group.for_each_since(slot.group_known,
                                 [&](std::uint32_t index) { add_once(some_, index); });
-        // A former member is in the log of the group.
+        // Former members are in the log of the group already.
         of_ghosts.for_each_since(slot.ghosts_known, [&](std::uint32_t index) {
             if (input.shared->is_member(group, index)) add_once(some_, index);
         });
@@ -251,7 +251,7 @@ void SharedReader::resolve(std::uint32_t sequence, bool delivered) noexcept {
         const std::uint32_t after = sequence - slot.reported_first;
         if (after < 64 && (slot.reported_in >> after & 1U) != 0) {
             slot.is_known |= delivered;
-            slot.reported_in &= ~(std::uint64_t{1} << after);  // all lost: starts again
+            slot.reported_in &= ~(std::uint64_t{1} << after);  // 0: all lost, sent again
         }
         if (slot.reported_in == 0) unacked_ &= ~(std::uint64_t{1} << s);
     });

@@ -13,7 +13,7 @@ constexpr std::size_t slots_at_once = 64;
 
 }  // namespace
 
-/// Extends all entries to `fields` extrapolated fields.
+/// Extends all entries to `fields` dead-reckoned fields.
 void SlotMotions::widen(unsigned fields) {
     std::vector<Motion> wider(slots_.size() * 2 * fields);
     for (std::size_t entry = 0; entry < slots_.size() * 2; ++entry) {

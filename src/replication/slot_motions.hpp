@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Predictor states of one observer's ghosts with extrapolated fields, as far as the server knows.
-// Differences refer to acknowledged states: the observer has them for certain. Shown states are
-// those of the newest packet that is not known to be lost. While their prediction is right, nothing
-// needs to be sent. There is one entry per ghost slot and one per packet in flight, and none if no
-// field is extrapolated. Must not depend on worlds or encoding.
+// Predictor states (Motion) of one observer's ghosts with dead-reckoned (extrapolated) fields, as
+// far as the server knows. Differences refer to acknowledged states, which the observer certainly
+// has. Shown states are those of the newest packet that is not known to be lost. As long as the
+// prediction from them is right, nothing needs to be sent. Memory: two states per ghost slot and
+// one per packet in flight; none if no field is dead-reckoned. Must not depend on worlds or
+// encoding.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,10 @@ class SlotMotions {
   public:
     using Slot = std::uint32_t;
 
-    /// Starts a ghost with this many extrapolated fields and no state.
+    /// Starts a ghost with this many dead-reckoned fields and no state.
     void begin(Slot slot, unsigned fields);
     void end(Slot slot) noexcept;
-    /// The ghost is not shown any more, or only in its last state.
+    /// Call when the ghost leaves: its prediction no longer moves.
     void stop(Slot slot) noexcept;
 
     bool is_extrapolated(Slot slot) const noexcept {
@@ -53,12 +54,13 @@ class SlotMotions {
         return {motions_.data() + (std::size_t{slot} * 2 + 1) * stride_, slots_[slot].fields};
     }
 
-    /// Records states in a packet of this tick. Calls must be in the order in which delivery
-    /// statuses will be reported.
+    /// Records the states in a packet of this tick. Calls must be in the order in which the
+    /// delivery statuses are reported later.
     void sent(Slot slot, Tick tick, std::span<const Motion> motions);
-    /// The oldest states in flight have arrived. `counts`: the observer could use them.
+    /// Call when the oldest states in flight have arrived. `counts`: the observer could apply them.
     void delivered(Slot slot, Tick tick, bool counts);
-    /// The oldest states in flight are lost. `was_newest`: no later packet has states of this slot.
+    /// Call when the oldest states in flight are lost. `was_newest`: no later packet has states of
+    /// this slot.
     void lost(Slot slot, bool was_newest) noexcept;
     std::size_t memory_bytes() const noexcept;
 

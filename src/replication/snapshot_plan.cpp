@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Builds the list of one observer for one tick: what waits, in send order.
+// Builds the list of one observer for one tick: everything that is pending, in send order.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,17 +17,19 @@ namespace purview {
 
 namespace {
 
-/// Generous bound for a packet without its items: header checksum, numbers, acknowledgements, tick.
+/// Generous bound for the bits of a packet besides its items: header checksum, numbers,
+/// acknowledgements, tick.
 constexpr std::uint64_t packet_bits_max = 200;
 
-/// Margin for the estimated priority. Priorities differ between ticks, and the candidates above it
-/// should fill a list.
+/// Factor for LastPlan::likely_priority. Priorities differ between ticks, and the candidates above
+/// the estimate should fill a list.
 constexpr float likely_margin = 0.85F;
 
-/// Estimate for allocation, and until a list gives the real size.
+/// Estimated size of an item, for the first allocation.
 constexpr std::uint32_t item_bits_estimate = 32;
 
-/// Leaves go first: they are small, and an observer must lose what it may not see without delay.
+/// Leaves go first: they are small, and entities that an observer may no longer see must disappear
+/// without delay.
 constexpr float leave_priority = 1e30F;
 
 SnapshotItem make_leave(const GhostTable& ghosts, LocalId slot) {
@@ -41,8 +43,8 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId slot) {
     return item;
 }
 
-/// Returns whether the ghost is idle: in this tick, no component changed that the observer was sent
-/// before.
+/// Returns whether the ghost is idle: none of the components that the observer already receives
+/// changed in this tick.
 bool is_idle(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     if (PURVIEW_GUARD_OR(idle_news, ghosts.sends().is_newly_relevant(slot, input.tick), false))
         return false;
@@ -60,8 +62,8 @@ bool is_idle(const ReplicationInput& input, const GhostTable& ghosts, LocalId sl
 
 bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     const Tick sent = ghosts.sends().sent_tick(slot);
-    // If it has waited since before it was last sent, that packet was lost and did not deliver the
-    // link.
+    // If the slot has waited since before its last packet, that packet was lost and did not deliver
+    // the link.
     const bool is_lost = ghosts.sends().waiting_since(slot) <= sent;
     const Tick known = is_lost ? std::min(sent, ghosts.sends().baseline(slot)) : sent;
     return input.fields.parent_tick(ghosts.slots().entity_index(slot)) > known ||
@@ -70,7 +72,8 @@ bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, Local
 
 namespace {
 
-/// An update may wait for its send interval. New ghosts, idle ghosts and links may not.
+/// Returns whether the slot may be sent now. An update may have to wait for its send interval; new
+/// ghosts, idle ghosts and changed links do not wait.
 bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     if (ghosts.sends().is_blocked(slot)) return false;
     const std::uint32_t every = ghosts.rates().policy(slot).every_ticks;
@@ -97,11 +100,12 @@ float priority_of(const ReplicationInput& input, const GhostTable& ghosts, Local
     return found == (ghosts.sends().newly_relevant(word) & slots);
 }
 
-/// The same for the slots of a word in `asked`. Returns which of them have at least `least`.
+/// Computes the priorities of the slots in `slots`, a mask of one word. Returns which of them have
+/// at least `least`.
 std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, std::size_t word,
                             std::uint64_t slots, float least, std::span<float, bits_per_word> out) {
     std::uint64_t idle_slots = ~ghosts.slots().slots_in(input.fields.changed(), word);
-    // For these, a change may be in a component that the observer is not sent.
+    // A change may be in a component that the observer does not receive.
     const std::uint64_t public_only = ghosts.audience().public_only()[word];
     if ((slots & public_only) != 0)
         idle_slots |=
@@ -125,8 +129,8 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
     return found;
 }
 
-/// Sort keys: highest priority first, then lowest slot. Priorities are positive, so their bits sort
-/// like their values.
+/// Returns a sort key: ascending keys have descending priorities, and equal priorities have
+/// ascending slots. Priorities are positive, so their bits sort like their values.
 std::uint64_t key_of(float priority, LocalId slot) noexcept {
     return std::uint64_t{~std::bit_cast<std::uint32_t>(priority)} << 32 | slot;
 }
@@ -137,9 +141,9 @@ float priority_of(std::uint64_t key) noexcept {
     return std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32));
 }
 
-/// Makes the update of a ghost with extrapolated fields: differences if the observer has their
-/// baseline, else full values. Full values, too, if the ghost became idle. Returns false as
-/// make_item does.
+/// Makes the update of a ghost with dead-reckoned fields: differences if the observer has their
+/// baseline and the ghost has not become idle, else full values. Returns false if there is nothing
+/// to send.
 bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, FieldMask mask,
                        SnapshotItem& item, SnapshotPlan& plan) {
     const LocalId slot = item.slot;
@@ -205,7 +209,8 @@ FieldMask public_fields(const KindLayout& layout) noexcept {
     return PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
 }
 
-/// plain_delta_body for the first observer that needs it. Kept out of the loop over all others.
+/// plain_delta_body for the first observer that needs the body. Not inlined into the loop over all
+/// slots.
 [[gnu::noinline]] const EncodedFields* make_plain_delta_body(const ReplicationInput& input,
                                                              std::uint32_t index, bool public_only,
                                                              Tick baseline) {
@@ -286,7 +291,7 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, Snapshot
     return true;
 }
 
-/// Sends the roots of groups again that were incomplete and have arrived meanwhile.
+/// Resends the roots of groups that were incomplete when sent and have completely arrived since.
 void resend_completed_roots(const ReplicationInput& input, GhostTable& ghosts) {
     if (ghosts.groups().slots().empty()) return;
     std::vector<LocalId> waiting, reported;
@@ -318,14 +323,14 @@ class Planner {
         count(item);
         if (item.type == ItemType::enter) add_superseded(item.slot);
     }
-    /// Counts the last item.
+    /// Counts the item that was added last.
     void count(const SnapshotItem& item) {
         PURVIEW_ASSERT(plan_.item_of_slot[item.slot] == 0);  // one item per slot
         plan_.item_of_slot[item.slot] = static_cast<std::uint32_t>(plan_.items.size());
         ++plan_.counts[static_cast<std::size_t>(item.type)];
         plan_.bits += item.bits;
     }
-    /// Adds all `count` slots in `due`. Plain updates among them become the run.
+    /// Adds all `count` slots in `due`. Their plain updates become the run (SnapshotPlan::run).
     void add_due(std::size_t count) {
         if (plan_.slots.size() <= count) plan_.slots.resize(2 * count + 1);
         if (plan_.room.size() < count) plan_.room.resize(2 * count);
@@ -350,7 +355,7 @@ class Planner {
             }
             run_ = run;
             (void)add_pending(slot, 0);
-            PURVIEW_ASSERT(run_ <= run + 1);  // group members come as new, not as plain
+            PURVIEW_ASSERT(run_ <= run + 1);  // new group members become items
             if (run_ == run)
                 plan_.run_slots[slot / bits_per_word] &=
                     ~(std::uint64_t{1} << (slot % bits_per_word));
@@ -363,7 +368,7 @@ class Planner {
         plan_.counts[static_cast<std::size_t>(ItemType::plain)] +=
             static_cast<std::uint32_t>(plan_.run.size());
     }
-    /// Not everything fits: converts the run to items.
+    /// Converts the run to items. Call if not everything fits.
     void give_up_run() {
         for (const PlainUpdate& update : plan_.run) {
             PURVIEW_ASSERT(plan_.item_of_slot[update.slot] == 0);
@@ -376,8 +381,8 @@ class Planner {
         plan_.clear_run();
     }
     /// Adds a pending slot. If it is new, also adds the new members of its group, so that they
-    /// arrive together. Returns false if there is nothing to send, or if a parent in flight must
-    /// arrive first.
+    /// arrive together. Returns false if there is nothing to send, or if its parent cannot be sent
+    /// now and must arrive first.
     bool add_pending(LocalId slot, float priority) {
         const auto is_new = [this](LocalId one) {
             if (ghosts_.slots().needs_enter(one)) return true;
@@ -416,13 +421,13 @@ class Planner {
     /// Adds the leaves that must accompany the enter of this slot.
     void add_superseded(LocalId slot) {
         ghosts_.slots().for_each_superseded(slot, [this](LocalId older) {
-            if (plan_.item_of_slot[older] != 0) return;  // it is sent anyway
+            if (plan_.item_of_slot[older] != 0) return;  // listed already
             SnapshotItem leave = make_leave(ghosts_, older);
             leave.repeats = true;
             add(leave);
         });
     }
-    /// Adds the slot, and before it the parents that it needs.
+    /// Adds the slot after the parents that it needs. Returns false as add_pending() does.
     bool add_one(LocalId slot, float priority) {
         if (plan_.item_of_slot[slot] != 0) return true;
         SnapshotItem& item = plan_.items.emplace_back();
@@ -433,7 +438,8 @@ class Planner {
             ghosts_.settle(slot);
             return false;
         }
-        // Adds it to the run, as if its body were shared: which observer came first must not show.
+        // Adds the update to the run, as if its body were shared: packets must not depend on which
+        // observer encoded a body first.
         if (run_ != nullptr && item.type == ItemType::plain && item.references == 0 &&
             input_.fields.layout(ghosts_.slots().kind(slot)).extrapolated == 0) {
             *run_++ = {slot, item.body, PlainUpdate::no_item};
@@ -458,7 +464,7 @@ class Planner {
     }
     /// Lower bound for the size of the list.
     std::uint64_t bits_min() const noexcept { return plan_.bits + plan_.items.size(); }
-    /// Upper bound for the list, in as many packets as it needs.
+    /// Upper bound for the size of the list, in as many packets as it needs.
     std::uint64_t bits_max() const noexcept {
         std::uint64_t bits = plan_.bits;
         for (std::size_t t = 0; t < item_types; ++t) {
@@ -473,12 +479,12 @@ class Planner {
     GhostTable& ghosts_;
     SnapshotPlan& plan_;
     Tick known_;                  ///< baseline of slots without an older one
-    PlainUpdate* run_ = nullptr;  ///< end of the run, while there may be one
+    PlainUpdate* run_ = nullptr;  ///< end of the run; null outside add_due()
 };
 
-/// Adds slots by descending priority until the budget is full. Starts with those that have about
-/// the priority that sufficed for the last list; adds the others if there is room left. Returns
-/// whether more remained.
+/// Adds slots by descending priority until the budget is full. First adds those with about the
+/// priority that was sufficient in the last list, then the others if there is room. Returns whether
+/// some slots remain.
 bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& planner,
                 std::uint64_t budget_bits, std::size_t count, LastPlan& last, SnapshotPlan& plan) {
     constexpr std::size_t keys_least = 256;
@@ -499,7 +505,8 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
     };
     const auto add = [&](auto from, auto stop) {
         while (from != stop && planner.bits_min() <= budget_bits) {
-            // Sorts only as many as fit by the average size of an item, and then repeats.
+            // Sorts only as many as fit according to the average item size. Repeats if room is
+            // left.
             const std::uint64_t fit = (budget_bits - planner.bits_min()) / last.item_bits + 1;
             auto to = stop;
             if (fit < static_cast<std::uint64_t>(stop - from)) {
@@ -556,7 +563,7 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     }
     resend_completed_roots(input, ghosts);
     Planner planner(input, ghosts, plan);
-    // A client controls how many leaves wait. Beyond the budget the others are not even listed.
+    // A client controls how many leaves are pending. Those beyond the budget are not even listed.
     const GhostSlots::Mask needs_leave = ghosts.slots().needs_leave();
     for (std::size_t w = 0; w < needs_leave.size() && planner.bits_min() <= budget_bits; ++w) {
         for_each_bit(needs_leave[w], w * bits_per_word, [&](std::size_t slot) {
@@ -584,7 +591,7 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         PURVIEW_ASSERT(plan.limited <= count);
         count -= plan.limited;
     }
-    // If everything may fit, priorities are computed only after it turns out that it does not.
+    // If everything may fit, priorities are computed only if it turns out not to fit.
     const bool may_fit = count <= budget_bits / last.item_bits;
     bool is_cut = false;
     if (may_fit) {
@@ -593,7 +600,7 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         is_cut = add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
     }
     if (!is_cut) last.likely_priority = 0;
-    // What was left over is older than new changes, so the order matters.
+    // Leftovers of the last tick are older than new changes, so the order matters.
     last.was_over_budget = is_cut || last.left_some || planner.bits_max() > budget_bits;
     if (!last.was_over_budget) return;
     planner.give_up_run();
