@@ -250,8 +250,7 @@ void GhostTable::delivered(const PacketRecord& record) {
         if (item.as == SentAs::leave) slots_.prefetch_release(item.slot);
     });
     records_.for_each_item(record, [&](SentItem item) { delivered_item(record, item); });
-    const bool is_exact =
-        slots_.words() <= bits_per_word;  // then each bit of the hints stands for one word
+    const bool is_exact = slots_.words() <= bits_per_word;  // one bit of a hint is one word
     for (std::size_t w = 0; w < record.words; ++w) {
         // A delivery changes nothing in a word without stored times and special slots.
         if (!sends_.may_have_older(w) && !marks_.may_have_special(w)) continue;
@@ -268,8 +267,7 @@ void GhostTable::delivered(const PacketRecord& record) {
 
 void GhostTable::delivered_item(const PacketRecord& record, SentItem item) {
     const LocalId slot = item.slot;
-    PURVIEW_ASSERT(
-        slots_.is_used(slot));  // a slot is used until the last delivery status of its ghost
+    PURVIEW_ASSERT(slots_.is_used(slot));  // until the last delivery status of its ghost
     if (item.has_motions) {
         const bool counts = item.as == SentAs::enter || slots_.is_held(slot);
         motions_.delivered(slot, record.tick, counts);

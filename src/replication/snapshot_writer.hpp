@@ -49,8 +49,7 @@ struct SnapshotItem {
     EncodedFields body;
     FieldMask references = 0;  ///< written after the body
     std::uint32_t bits = 0;    ///< maximum size without the local id
-    std::uint32_t packet =
-        0;  ///< number of the packet with the item, from 1 in each tick; 0: none yet
+    std::uint32_t packet = 0;  ///< packet with the item, from 1 in each tick; 0: none yet
     float priority = 0;
     ItemType type = ItemType::plain;
     bool keeps = false;   ///< a leave that retains the ghost
