@@ -282,7 +282,7 @@ TEST_CASE("shared cells: a node that depends on the observer is refused with the
                                 : "node 'cells', which is in a shared mode: kind 'walker' has "
                                   "positions relative to a "
                                   "parent, "
-                                  "which are in no cell"));
+                                  "which belong to no cell"));
         CHECK(Server::create(def, idle).error() == Status::bad_configuration);
         def.rules = one->rules(Payload::per_observer);
         auto server = Server::create(def, idle);
