@@ -19,7 +19,8 @@ struct ClientInputs {
     std::uint32_t waiting = 0;     ///< buffered inputs at the server, as last reported
     bool is_starved = false;
     std::uint64_t reports = 0;  ///< number of input reports received
-    /// Corrections that Prediction has not processed, in order, at most messages_max.
+    /// Corrections that Prediction has not processed, in order, at most messages_max. A correct
+    /// server sends at most one before the last one is processed.
     std::deque<std::vector<std::byte>> messages;
     static constexpr std::size_t messages_max = 4;
     /// Input state in the packet that is being read.

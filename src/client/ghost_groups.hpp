@@ -62,7 +62,7 @@ class GhostGroups {
 
     /// Shows groups that are whole according to this packet, or have waited too long.
     void show_waiting(std::span<const GhostEdit> edits, Tick tick);
-    /// Reports each ghost whose parent or root differs from the last report.
+    /// Reports each ghost with a parent or root that differs from the last report.
     void report_relations();
 
   private:

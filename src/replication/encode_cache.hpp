@@ -58,7 +58,7 @@ class EncodeCache {
         }
         return last.update;
     }
-    /// Calls update() and shares the body with all observers whose update is a plain delta
+    /// Calls update() and shares the body with all observers that need a plain delta
     /// (GhostTable::is_plain_delta). It is valid for the baseline of the last changed_since(), and
     /// for baselines from `from` on that have the same changes.
     const EncodedFields* cache_plain_delta(std::uint32_t entity_index, KindId kind, FieldMask mask,

@@ -35,7 +35,7 @@ class FieldStore {
     /// Quantizes everything that was written in this tick and updates changed().
     void diff(const WorldData& world, Tick tick);
 
-    /// By entity index: entities whose parent or a field (references excepted) differs from the
+    /// By entity index: entities with a parent or field (references excepted) that differs from the
     /// last tick. Spawned entities are included.
     const Bitset& changed() const noexcept { return changed_; }
     /// The entities in changed() that differ in public fields (KindLayout). Empty if all components
@@ -81,7 +81,7 @@ class FieldStore {
         std::array<EntityId, Schema::components_max> first{};  ///< by component
     };
     const Clamped& clamped() const noexcept { return clamped_; }
-    /// A reference of a live entity whose target changed in this tick.
+    /// A reference of a live entity that changed its target in this tick.
     struct ReferenceChange {
         EntityId referrer;
         ComponentId component;  ///< the component with the reference

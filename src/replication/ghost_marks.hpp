@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What may have to be sent for a ghost besides changed fields: its link (owner and allowed
-// components; the word means the network connection elsewhere), references whose target entered or
-// left, the resume of a retained ghost, and everything that a queued RPC needs. Each mark is a
+// components; the word means the network connection elsewhere), references to targets that entered
+// or left, the resume of a retained ghost, and everything that a queued RPC needs. Each mark is a
 // tick. Its data is sent until the baseline covers that tick. Almost all slots have no mark. The
 // flag "special" (is_special) is set for the others, and only these are checked one by one.
 // Invariant: the ticks of a slot that is not special are covered by its baseline.

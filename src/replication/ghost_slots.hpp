@@ -69,9 +69,9 @@ class GhostSlots {
         prefetch_line(&blocks_[slot_word(slot)].index[slot % bits_per_word]);
     }
     void prefetch_release(LocalId slot) const noexcept { slot_of_.prefetch(entity_index(slot)); }
-    /// Calls visit(slot) for every older slot of the same entity whose leave is not known to have
-    /// arrived. A packet with the enter of `slot` must also have these leaves. Then the old ghost
-    /// ends when the new one starts, and the observer never has both.
+    /// Calls visit(slot) for every older slot of the same entity with a leave that is not known to
+    /// have arrived. A packet with the enter of `slot` must also have these leaves. Then the old
+    /// ghost ends when the new one starts, and the observer never has both.
     template <class Visit>
     void for_each_superseded(LocalId slot, Visit&& visit) const {
         if (!PURVIEW_GUARD_OR(one_ghost, !succession_.is_empty(), false)) return;

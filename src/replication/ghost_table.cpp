@@ -9,7 +9,7 @@ namespace purview {
 
 namespace {
 
-/// Returns the slots whose update was in the lost packet, had no item and must be sent again.
+/// Returns the slots with an update in the lost packet that had no item and must be sent again.
 std::uint64_t updates_lost(const PacketRecords& records, const GhostSlots& slots,
                            const PacketRecord& record, std::size_t word) noexcept {
     const SlotWords& of = slots.of(word);

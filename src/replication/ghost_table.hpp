@@ -139,7 +139,7 @@ class GhostTable {
     /// - dead-reckoned fields: only if needs_update(slot), which tests whether the prediction is
     ///   wrong or another allowed field changed.
     ///
-    /// `covered`: slots whose changes of this tick are in shared payloads. It may be shorter than
+    /// `covered`: slots with their changes of this tick in shared payloads. It may be shorter than
     /// the table, also empty; slots past its end are not covered.
     template <class IsReplicated, class NeedsUpdate>
     void gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,

@@ -61,7 +61,7 @@ class SharedCells {
     /// Moves entities between cells according to the world's log, and marks the groups with
     /// changes. Call it after FieldStore::diff, with the same tick.
     void update(const WorldData& world, const FieldStore& fields, Tick tick);
-    /// Returns the entities whose parent changed in the last update. Payloads do not contain
+    /// Returns the entities that changed their parent in the last update. Payloads do not contain
     /// parents.
     std::span<const EntityId> relinked() const noexcept { return relinked_; }
 

@@ -33,7 +33,7 @@ class SharedReader {
     /// Returns whether the plan has payloads that are not written yet.
     bool has_sections() const noexcept { return !copies_.empty(); }
     std::uint64_t bits() const noexcept { return copies_.empty() ? 0 : bits_; }
-    /// Returns the ghost slots, a bit each, whose changes of this tick are all in the planned
+    /// Returns the ghost slots, a bit each, that have all their changes of this tick in the planned
     /// payloads.
     std::span<const std::uint64_t> covered() const noexcept {
         return copies_.empty() ? std::span<const std::uint64_t>() : covered_;
@@ -77,7 +77,7 @@ class SharedReader {
         std::vector<Member> member_map;    ///< the map for the payload sent last
         bool is_member_map = false;        ///< `member_map` is equal to `members`
         bool is_known = false;             ///< the client has `member_map`
-        std::uint32_t reported_first = 0;  ///< first packet with the map whose status is unknown
+        std::uint32_t reported_first = 0;  ///< first packet with the map and an unknown status
         std::uint64_t reported_in = 0;     ///< bit i: map in flight in packet reported_first + i
     };
     struct Copy {

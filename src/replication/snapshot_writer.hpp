@@ -200,7 +200,7 @@ std::uint64_t empty_snapshot_bits(const FieldStore& fields) noexcept;
 
 /// Writes a one bit and a snapshot, together at most `capacity_bits`, and records the content in
 /// the ghost table under `sequence`. Returns false and writes nothing if no part of the plan fits
-/// and neither shared payloads nor the tick must be sent. `shared`: null, or a reader whose planned
+/// and neither shared payloads nor the tick must be sent. `shared`: null, or a reader; its planned
 /// payloads are written if all of them fit.
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,

@@ -36,8 +36,8 @@ AudienceFilter::AudienceFilter(const ServerDef& def, const ServerTime& time, con
 }
 
 /// Marks the references of a ghost for resending, if the observer receives the component with them.
-/// Skips a ghost whose enter is not sent yet: the enter contains all references, and its components
-/// are decided later in the tick.
+/// Skips a ghost with an enter that is not sent yet: the enter contains all references, and its
+/// components are decided later in the tick.
 template <class IsInOneOf>
 void AudienceFilter::touch_references(Session& session, EntityId referrer,
                                       IsInOneOf&& is_in_one_of) const {

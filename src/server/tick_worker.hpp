@@ -23,7 +23,7 @@ namespace purview {
 
 /// For AudienceFilter::decide.
 struct AudienceScratch {
-    std::vector<std::uint64_t> again;  ///< slots whose audience is evaluated, one bit each
+    std::vector<std::uint64_t> again;  ///< slots to evaluate audiences for, one bit each
     std::vector<LocalId> slots;
     std::vector<std::uint32_t> indices;    ///< [slots] entity index
     std::vector<std::uint32_t> allowed;    ///< [slots]
