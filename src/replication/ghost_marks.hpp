@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What may have to be sent for a ghost besides changed fields: its link (owner and allowed
-// components; the word means the network connection elsewhere), references to targets that entered
-// or left, the resume of a retained ghost, and everything that a queued RPC needs. Each mark is a
-// tick. Its data is sent until the baseline covers that tick. Almost all slots have no mark. The
-// flag "special" (is_special) is set for the others, and only these are checked one by one.
+// components, sent together with the parent; not the network link), references to targets that
+// entered or left, the resume of a retained ghost, and everything that a queued RPC needs. Each
+// mark is a tick. Its data is sent until the baseline covers that tick. Almost all slots have no
+// mark. The flag "special" (is_special) is set for the others, and only these are checked one by
+// one.
 // Invariant: the ticks of a slot that is not special are covered by its baseline.
 // Must not depend on when a baseline changes.
 #pragma once

@@ -130,14 +130,14 @@ class GhostTable {
     void begin_tick(Tick now) noexcept;
     /// Ends sending in this tick.
     void end_tick() noexcept { sends_.end_tick(); }
-    /// Marks live slots as pending if their entity changed. For some slots the condition is
-    /// narrower:
+    /// Marks live slots as pending if their entity changed. For some slots the condition differs:
     /// - public components only: one of these changed.
     /// - other slots with restricted components and a mark: only if is_replicated(slot), which
     ///   tests whether an allowed component changed. A hidden change must not resend data in
     ///   flight.
-    /// - dead-reckoned fields: only if needs_update(slot), which tests whether the prediction is
-    ///   wrong or another allowed field changed.
+    /// - dead-reckoned fields: if needs_update(slot), which tests whether the prediction is wrong
+    ///   or another allowed field changed. While the prediction moves, the entity itself need not
+    ///   have changed.
     ///
     /// `covered`: slots with their changes of this tick in shared payloads. It may be shorter than
     /// the table, also empty; slots past its end are not covered.

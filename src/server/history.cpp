@@ -114,7 +114,7 @@ Vec3 History::position(std::uint32_t row, Tick tick) const noexcept {
     return position;
 }
 
-/// Builds the index of the span with a counting sort by cell, in place in the result.
+/// Builds the index of the span with a counting sort by cell, without memory besides the result.
 void History::begin_span(Tick tick) {
     Span& span = span_at(tick);
     span.first = tick;

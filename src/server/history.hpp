@@ -73,11 +73,10 @@ class History {
     struct Span {
         Tick first = 0;  ///< 0: unused
         std::uint32_t side_bits = 0;
-        float reach = 0;                    ///< greatest move of an indexed entity, in meters
-        std::vector<std::uint32_t> starts;  ///< [buckets + 1]
-        std::vector<std::uint32_t> rows;    ///< by bucket
-        std::vector<std::uint32_t>
-            unindexed;  ///< rows that moved more than a cell size or were added later
+        float reach = 0;                       ///< greatest move of an indexed entity, in meters
+        std::vector<std::uint32_t> starts;     ///< [buckets + 1]
+        std::vector<std::uint32_t> rows;       ///< by bucket
+        std::vector<std::uint32_t> unindexed;  ///< rows that moved far or were added later
     };
 
     std::byte* cell(std::uint32_t row, Tick tick) noexcept {

@@ -28,8 +28,8 @@ class SendIntervals {
     /// Counts the calls of note_rules, starting at 1 for the initial rules.
     std::uint32_t rules_revision() const noexcept { return rules_revision_; }
 
-    /// In each tick, updates an eighth of the ghosts, ghosts that entered, and ghosts whose nodes
-    /// changed; after a change of rules, all of them. Does nothing if the results cannot differ.
+    /// In each tick, updates an eighth of the ghosts, ghosts that entered, and ghosts with changed
+    /// nodes; after a change of rules, all of them. Does nothing if the results cannot differ.
     void update(SendIntervalScratch& scratch, Session& session) const;
     /// Returns the retention of a ghost that leaves: the stronger policy of its kind and its nodes,
     /// for the time of its kind. The ghost of a despawned entity is not retained.
