@@ -107,8 +107,7 @@ void GhostTable::set_layout(LocalId slot, bool is_restricted, unsigned extrapola
     PURVIEW_ASSERT(slots_.is_live(slot));
     PURVIEW_ASSERT(motions_.is_extrapolated(slot) == slots_.is_extrapolated(slot));
     if (is_restricted) audience_.set_restricted(slot);
-    if (extrapolated_fields == 0 || motions_.is_extrapolated(slot))
-        return;  // resumed: it has its states
+    if (extrapolated_fields == 0 || motions_.is_extrapolated(slot)) return;  // resumed
     slots_.set_extrapolated(slot);
     motions_.begin(slot, extrapolated_fields);
 }

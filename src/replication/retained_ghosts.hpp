@@ -88,8 +88,7 @@ class RetainedGhosts {
     Tick until_ = ~Tick{0};
     FlatMap<std::uint32_t, LocalId> slot_of_;  ///< by entity index
     std::unordered_map<LocalId, RetainedCopy> copies_;
-    std::vector<std::pair<Tick, LocalId>>
-        oldest_;  ///< scratch of end_expired: start of retention, slot
+    std::vector<std::pair<Tick, LocalId>> oldest_;  ///< scratch: start of retention, slot
 };
 
 template <class Visit>

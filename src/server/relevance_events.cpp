@@ -110,8 +110,7 @@ void RelevanceEvents::apply(Session& session) {
     std::sort(enter_order_.begin(), enter_order_.end());
     for (const auto& [spawn_number, event] : enter_order_) {
 #ifdef PURVIEW_BREAKABLE
-        if (ghosts.slots().find(event->entity) != no_local_id)
-            continue;  // leaked earlier by inject_leak
+        if (ghosts.slots().find(event->entity) != no_local_id) continue;  // leaked
 #endif
         const std::uint32_t index = index_of(event->entity);
         const KindId kind = internal(world_).entities.kind_at(index);

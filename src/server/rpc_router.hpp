@@ -136,8 +136,7 @@ class RpcRouter {
     std::vector<EntityId> coming_;
     /// Scratch: positions of the calls with a position target, in calling order.
     std::vector<Vec3> positions_;
-    std::vector<Covering>
-        covering_;  ///< scratch: which observers have an area that covers which position
+    std::vector<Covering> covering_;         ///< scratch: areas that cover a position
     std::vector<std::size_t> first_culled_;  ///< scratch: by report
 };
 
