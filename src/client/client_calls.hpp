@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The client's side of RPCs. Calls of the server are delivered after the property changes of the
-// packet that carried them, and never before the enter of their ghost. A pending call about a ghost
-// that has left is not sent anymore.
+// The client's side of RPCs. A call of the server is delivered after the changes of the packet that
+// contains it, and never before the enter of its ghost. A pending call to the server about a ghost
+// that has left is dropped.
 //
 // Owns the calls in both directions and the arguments of the last delivered call.
 //
@@ -30,7 +30,7 @@ class ClientCalls {
 
     // -- from the server -------------------------------------------------------------------------
     bool read(BitReader& in);
-    /// Call when the packet read last has been applied.
+    /// Call when the packet that was read last has been applied.
     void accept(bool has_snapshot, Micros now);
     /// Releases calls that have waited long enough.
     void release(Micros now);

@@ -12,10 +12,10 @@ namespace purview {
 namespace {
 
 constexpr double micros_per_second = 1e6;
-/// Range of the normal rate correction. 5 % is not noticeable and gains one tick in a third of a
-/// second at 60 Hz.
+/// Maximum increase of the rate. 5 % is not noticeable and gains one tick in a third of a second at
+/// 60 Hz.
 constexpr double rate_span = 0.05;
-/// Limit of slowing down. An overfull input buffer adds latency, so a noticeable change is
+/// Maximum decrease of the rate. An overfull input buffer adds latency, so a noticeable change is
 /// acceptable.
 constexpr double slow_span = 0.25;
 constexpr double rate_per_command = 0.02;

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The two clocks of a client with prediction. CommandClock runs slightly faster or slower than the
-// server's ticks, so that a few inputs are always buffered there. ViewClock is the interpolation
-// time of everything else: slightly behind the newest snapshot, never jumping back. Both slow down
-// with a server that cannot keep its tick rate.
+// server's ticks, so that a few inputs are always buffered on the server. ViewClock is the
+// interpolation time of everything that is not predicted, slightly behind the newest snapshot. Both
+// slow down with a server that cannot keep its tick rate.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class CommandClock {
     double part(Micros now) const noexcept;
     double rate() const noexcept { return rate_; }
 
-    /// Limits of one advance, which allows an eighth of a second. The upper one is within the
-    /// client's history.
+    /// advance() returns at most the ticks of an eighth of a second, clamped to these limits. The
+    /// upper limit is below Reconciler::frames_max.
     static constexpr unsigned ticks_at_once_min = 8, ticks_at_once_max = 48;
 
   private:

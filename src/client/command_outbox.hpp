@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Commands to the game. Each is repeated in several consecutive packets, so that a single loss does
-// not lose it.
+// Commands to the game. Each is repeated in several consecutive packets, so that it survives the
+// loss of one.
 //
 // Invariants: the numbers of the pending commands are consecutive, and the last one is the newest;
 // a command that has been in all of its packets is not at the front.
@@ -31,8 +31,8 @@ class CommandOutbox {
     Status add(std::span<const std::byte> data);
 
     struct Chosen {
-        std::size_t count;   ///< of the pending commands, from the first on
-        std::uint64_t bits;  ///< including their number
+        std::size_t count;   ///< number of pending commands, from the first on
+        std::uint64_t bits;  ///< size, including the count
     };
     /// Chooses the commands that fit into a packet.
     Chosen choose(std::uint64_t bits_max) const noexcept;
@@ -42,7 +42,7 @@ class CommandOutbox {
   private:
     struct Command {
         std::vector<std::byte> data;
-        std::uint32_t packets_left;  ///< number of packets that it is still written to
+        std::uint32_t packets_left;  ///< number of further packets that will contain it
     };
     std::deque<Command> commands_;
     std::uint32_t newest_ = 0;  ///< number of the newest command

@@ -4,7 +4,7 @@
 // Reads a correction from its message (PROTOCOL.md, "Messages"). The server's bytes are untrusted:
 // a message that is not valid to its last bit is refused as a whole.
 //
-// Must not know: ghosts, and what was predicted.
+// Must not know: ghosts, predicted states.
 #pragma once
 
 #include <cstddef>

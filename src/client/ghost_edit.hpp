@@ -27,12 +27,12 @@ struct GhostEdit {
     FieldMask mask = 0;
     std::uint32_t words_at = 0;  ///< SnapshotDecoder::words
     static constexpr std::uint32_t no_motions = ~std::uint32_t{0};
-    /// Index into SnapshotDecoder::motions for values sent as differences; no_motions: the values
-    /// are absolute.
+    /// Index of the predictor states in the decoder, for values sent as differences; no_motions:
+    /// the values are absolute.
     std::uint32_t motions_at = no_motions;
 
     bool is_linking() const noexcept { return type == Type::enter || relink; }
-    /// The parent of the link. A server that links a ghost to itself makes it a root.
+    /// The parent of the link; no_local_id if the ghost is linked to itself.
     LocalId linked_parent() const noexcept { return parent == ghost ? no_local_id : parent; }
 };
 

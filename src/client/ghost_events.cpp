@@ -17,7 +17,7 @@ bool GhostEvents::differ(const KindField& field, const std::uint32_t* before,
     const auto names = [&](std::uint32_t word) {
         return word != 0 && ghosts_.is_shown(word - 1) && ghosts_[word - 1].shown_in != packet_;
     };
-    names_unshown_ |= *now != 0 && !names(*now);
+    has_hidden_target_ |= *now != 0 && !names(*now);
     return names(*before) || names(*now);
 }
 
@@ -76,19 +76,19 @@ void GhostEvents::note_new_references() {
     const auto is_new = [&](LocalId ghost) {
         return ghosts_.is_shown(ghost) && ghosts_[ghost].shown_in == packet_;
     };
-    if (!names_unshown_ ||
+    if (!has_hidden_target_ ||
         std::none_of(of_packet().begin(), of_packet().end(),
                      [&](const ClientEvent& event) { return is_new(local_id_of(event.ghost)); }))
         return;
-    names_unshown_ = false;
+    has_hidden_target_ = false;
     ghosts_.for_each_held([&](LocalId ghost) {
         const KindLayout& its = ghosts_.layout(ghosts_.kind(ghost));
         std::uint32_t components = 0;
         for_each_bit(its.references, 0, [&](std::size_t f) {
-            const std::uint32_t named = *ghosts_.words_of(ghost, f);
-            if (named == 0) return;
-            names_unshown_ |= !ghosts_.is_shown(named - 1);
-            if (is_new(named - 1)) components |= component_bit(its.fields[f].component);
+            const std::uint32_t target = *ghosts_.words_of(ghost, f);
+            if (target == 0) return;
+            has_hidden_target_ |= !ghosts_.is_shown(target - 1);
+            if (is_new(target - 1)) components |= component_bit(its.fields[f].component);
         });
         note_change(ghost, components);
     });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The events that the game has not read yet, in order: enters, leaves, changes of relations, and
-// one event with the changed components for each changed ghost. No changes are recorded for ghosts
-// that wait for their group or are retained.
+// The events that the game has not read yet, in order: enters, leaves, changes of parent or root,
+// and one event with the changed components for each changed ghost. No changes are recorded for
+// ghosts that wait for their group or are retained.
 //
 // Invariants: ClientGhost::change is the index of the event with the ghost's changes, its enter or
 // an update, and belongs to no other ghost; such an event has a component or a new owner; at most
@@ -34,7 +34,7 @@ class GhostEvents {
 
     // -- read -----------------------------------------------------------------------------------
     std::span<const ClientEvent> all() const noexcept { return events_; }
-    /// Events of the snapshot applied last.
+    /// Events of the snapshot that was applied last.
     std::span<const ClientEvent> of_packet() const noexcept {
         return std::span(events_).subspan(packet_at_);
     }
@@ -45,7 +45,7 @@ class GhostEvents {
         return ghosts_.has_room(ghost) && ghosts_[ghost].change == index;
     }
     void clear();
-    /// The game has read all events, and may still read the values of ghosts that left.
+    /// Marks all events as read. The values of ghosts that left stay readable.
     void note_taken() noexcept;
     /// Drops the events that were read, and ends access to the values of ghosts that left.
     void drop_taken() { drop(taken_); }
@@ -60,20 +60,20 @@ class GhostEvents {
         ++packet_;
         packet_at_ = events_.size();
     }
-    /// The ghost is shown from now on.
+    /// Call when the ghost is shown.
     void note_shown(LocalId ghost, bool resumed);
-    /// The ghost is no longer shown or retained.
+    /// Call when the ghost is no longer shown or no longer retained.
     void note_left(LocalId ghost, Reason reason, Change change);
-    /// Its shown parent or root changed.
+    /// Call when the shown parent or root of the ghost changed.
     void note_regrouped(LocalId ghost, LocalId root, LocalId parent);
     void note_change(LocalId ghost, std::uint32_t components, bool owner = false);
-    /// A ghost with references is held again; their targets may not be shown.
-    void note_references() noexcept { names_unshown_ = true; }
+    /// Call when a ghost with references is held again: their targets may not be shown.
+    void note_references() noexcept { has_hidden_target_ = true; }
     /// Adds changes for existing references to ghosts that this packet shows.
     void note_new_references();
-    /// Whether the game can observe the difference between two values of a field. For a reference,
-    /// only targets that were shown before this packet count; note_new_references handles those
-    /// shown by it.
+    /// Returns whether the game can detect the difference between two values of a field. For a
+    /// reference, only targets that were shown before this packet count; note_new_references
+    /// handles targets that this packet shows.
     bool differ(const KindField& field, const std::uint32_t* before, const std::uint32_t* now);
 
   private:
@@ -84,7 +84,7 @@ class GhostEvents {
 
     ClientGhosts& ghosts_;
     std::uint32_t packet_ = 0;
-    bool names_unshown_ = false;  ///< a reference may point to a ghost that is not shown
+    bool has_hidden_target_ = false;  ///< a reference may point to a ghost that is not shown
     std::vector<ClientEvent> events_;
     std::size_t bounded_ = 0;    ///< events that are not updates
     std::size_t packet_at_ = 0;  ///< first event of the current packet

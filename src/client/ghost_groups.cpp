@@ -50,7 +50,7 @@ void GhostGroups::show_waiting(std::span<const GhostEdit> edits, Tick tick) {
     });
     for (const LocalId ghost : shown) {
         show(ghost);
-        are_links_new_ = true;  // also for the ghosts below it
+        are_links_new_ = true;  // also affects its descendants
     }
 }
 
@@ -100,10 +100,10 @@ void GhostGroups::members_of(LocalId ghost, std::vector<LocalId>& out) const {
     }
 }
 
-/// If the packet that ended a link further up was lost, two links that never coexisted on the
-/// server would form a cycle. Packets are applied in order, so the existing link is the older one
-/// and is ended. A correct server creates paths of at most `group_depth` on both sides. A longer
-/// chain of an incorrect server must not make every enter traverse it.
+/// If the packet that ended a link of an ancestor was lost, two links that never existed together
+/// on the server would form a cycle. Packets are applied in order, so the existing link is the
+/// older one and ends. A correct server creates paths of at most `group_depth` links above and
+/// below. The limit keeps enters cheap if an incorrect server creates longer chains.
 void GhostGroups::end_link_back(LocalId ghost, LocalId parent, Tick tick) {
     constexpr unsigned links_max = 2 * limits::group_depth;
     LocalId at = parent;

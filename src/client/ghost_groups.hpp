@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Groups on a client: held ghosts wait until their whole group has arrived and are shown with it. A
-// change of parent or root is reported once.
+// Groups on a client: held ghosts wait until their whole group has arrived, and are then shown
+// together. A change of parent or root is reported once.
 //
 // Invariants: `waiting_` contains each waiting ghost once, in order of arrival; links ascend with
 // time.
@@ -25,7 +25,7 @@ namespace purview {
 
 class GhostGroups {
   public:
-    /// Maximum ticks that a ghost waits for the rest of its group, from its enter on (O3).
+    /// Maximum ticks that a ghost waits for the rest of its group, from its enter on.
     static constexpr Tick wait_ticks_max = 300;
 
     GhostGroups(ClientGhosts& ghosts, GhostPoses& poses, GhostEvents& events) noexcept
@@ -62,7 +62,7 @@ class GhostGroups {
 
     /// Shows groups that are whole according to this packet, or have waited too long.
     void show_waiting(std::span<const GhostEdit> edits, Tick tick);
-    /// Reports each ghost with a parent or root other than last reported.
+    /// Reports each ghost with a parent or root that differs from the last report.
     void report_relations();
 
   private:

@@ -15,7 +15,7 @@ void GhostMotions::begin(LocalId ghost) {
         ghosts_[ghost].motions = motions_.take();
 }
 
-void GhostMotions::apply(LocalId which, const Motion* replicated, Tick tick) {
+void GhostMotions::apply(LocalId which, const Motion* received, Tick tick) {
     const ClientGhost& ghost = ghosts_[which];
     const KindLayout& its = ghosts_.layout(ghost.kind);
     PURVIEW_ASSERT(ghost.held && its.extrapolated != 0);
@@ -23,7 +23,7 @@ void GhostMotions::apply(LocalId which, const Motion* replicated, Tick tick) {
     Motion* motion = motions_.push(ghost.motions, tick);
     bool moves = false;
     for_each_bit(its.extrapolated, 0, [&](std::size_t f) {
-        *motion = replicated != nullptr ? *replicated++ : motion_at(*ghosts_.words_of(which, f));
+        *motion = received != nullptr ? *received++ : motion_at(*ghosts_.words_of(which, f));
         moves |= motion++->speed != 0;
     });
     set_moving(which, moves);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Dead-reckoned fields of ghosts: between snapshots they follow the last replicated motion.
+// Dead-reckoned fields of ghosts. Between updates they follow the last received predictor states
+// (Motion; "motions" below).
 //
 // Invariants: exactly the held ghosts of kinds with dead-reckoned fields have a slot; the bit of a
 // ghost in `moving_` is set only while it has a slot and one of its motions has a speed.
@@ -25,7 +26,7 @@ class GhostMotions {
     GhostMotions(ClientGhosts& ghosts, GhostPoses& poses, GhostEvents& events);
 
     std::size_t bytes() const noexcept { return motions_.bytes(); }
-    /// The memory that this number of additional slots would take.
+    /// Memory that this number of additional slots would take.
     std::size_t bytes_of(std::size_t slots) const noexcept { return motions_.bytes_of(slots); }
     bool is_moving(LocalId ghost) const noexcept {
         return ghost / bits_per_word < moving_.size() &&
@@ -36,13 +37,13 @@ class GhostMotions {
         return motions_.find(ghosts_[ghost].motions, tick, of);
     }
 
-    /// The ghost is held from now on.
+    /// Call when the ghost is held.
     void begin(LocalId ghost);
-    /// The ghost is not held anymore.
+    /// Call when the ghost is no longer held.
     void end(LocalId ghost);
     /// Applies the motions of an update. Null: the values were absolute and are already applied.
-    void apply(LocalId ghost, const Motion* replicated, Tick tick);
-    /// Sets fields that were not replicated to their extrapolated values.
+    void apply(LocalId ghost, const Motion* received, Tick tick);
+    /// Sets the fields of ghosts without an update in this tick to their predicted values.
     void go_on(Tick tick);
 
   private:

@@ -32,12 +32,12 @@ struct ClientGhost {
     bool held = false;
     std::uint32_t packet = 0;  ///< the last packet with an update of it, counted locally
     bool owned = false;
-    Reason reason = Reason::entered;      ///< of its enter, or of its resume
+    Reason reason = Reason::entered;      ///< of its last enter or resume
     Retention kept = Retention::despawn;  ///< retention after its leave
     KindId kind = id_at<KindId>(0);  ///< always a kind of the schema, because it indexes layouts
     bool waits = false;              ///< waits for the rest of its group
-    bool reframed = false;  ///< its parent changed; the next position is relative to the new one
-    bool known = false;     ///< was shown to the game, and its copy has not ended since
+    bool reframed = false;  ///< its parent changed; the next position is relative to the new parent
+    bool known = false;     ///< was shown to the game, and has been held or retained since
     bool has_left = false;  ///< was known, and the game has not read its leave
     std::uint32_t shown_in = 0;  ///< the packet in which it entered or resumed, counted locally
     static constexpr std::uint32_t no_change = ~std::uint32_t{0};

@@ -81,7 +81,7 @@ void GhostPoses::set_parent(LocalId ghost, LocalId parent, Tick tick) {
         return;
     }
     its.reframed = true;
-    // It did not move in the old frame until the tick before.
+    // The ghost did not move in the old frame until the tick before.
     if (its.samples > 0 && its.sample[0].tick + 1 < tick)
         push_sample(ghost, tick - 1, sample(ghost, 0));
     std::array<Pose, samples_max> world;
@@ -101,7 +101,8 @@ Vec3 GhostPoses::position_at(LocalId ghost, double tick) const noexcept {
 }
 
 Pose GhostPoses::pose_at(LocalId ghost, double tick) const noexcept {
-    std::array<LocalId, limits::group_depth> below;  // bounds the depth whatever the server sends
+    // The limit bounds the depth even if the server is incorrect.
+    std::array<LocalId, limits::group_depth> below;
     std::size_t depth = 0;
     for (LocalId frame = ghosts_.frame_of(ghost);
          frame != no_local_id && depth < limits::group_depth; frame = ghosts_.frame_of(ghost)) {

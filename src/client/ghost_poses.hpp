@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Ghost poses by tick: samples as they are replicated, relative to a parent or in the world, and
-// interpolation between them.
+// Ghost poses by tick: samples as received, relative to a parent or in the world, and interpolation
+// between them.
 //
 // Invariants: the samples of a ghost are newest first, at most samples_max, and all in its current
 // frame; a change of the frame converts them, so that no world pose jumps.
@@ -24,15 +24,15 @@ class GhostPoses {
     Vec3 position_at(LocalId ghost, double tick) const noexcept;
     /// The same with the orientation; identity if the kind has none.
     Pose pose_at(LocalId ghost, double tick) const noexcept;
-    /// The same as replicated: relative to frame_of, or in the world.
+    /// The pose as received: relative to frame_of, or in the world.
     Pose received_pose_at(LocalId ghost, double tick) const noexcept;
-    /// Whether the replicated move to a sample, by default the newest one, was a jump
+    /// Whether the move to a sample, by default the newest one, was a jump
     /// (KindDef::teleport_distance).
     bool did_jump(LocalId ghost, std::size_t to_sample = 0) const noexcept;
-    /// Velocity, in meters per tick, of the move that the newest update reported, as replicated.
+    /// Velocity, in meters per tick, of the move in the newest update, in the frame of the samples.
     /// Idle time before the update counts as part of the move, because updates may be rare.
     Vec3 received_velocity(LocalId ghost) const noexcept;
-    /// The last replicated position.
+    /// The last received position.
     Vec3 decode_position(LocalId ghost) const noexcept;
     /// Whether the field is part of the position or orientation.
     bool has_pose(const KindField& field, KindId kind) const noexcept;

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The ghosts that a client holds, by local id: their last received values, their group links, and
-// their state. All read-only access to them is here.
+// their state. All parts of the client read them through this class.
 //
 // Invariants: a ghost is held, retained, or neither; only a held ghost waits for its group; count()
 // is the number of shown ghosts; values have the layout of the ghost's kind.
 //
-// Must not know: packets, ticks beyond those stored, what the game has read.
+// Must not know: packets, ticks except stored ones, which events the game has read.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,8 @@ class ClientGhosts {
         return is_held(ghost) ||
                (pages_.has_room(ghost) && pages_[ghost].kept != Retention::despawn);
     }
-    /// Whether it was shown and the game has not read its leave yet. Its last values are readable.
+    /// Whether it was shown and the game has not read its leave yet, so that its last values are
+    /// readable.
     bool has_left(LocalId ghost) const noexcept {
         return pages_.has_room(ghost) && pages_[ghost].has_left;
     }

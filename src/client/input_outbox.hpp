@@ -14,7 +14,7 @@ namespace purview {
 
 class InputOutbox {
   public:
-    /// Returns null if too many inputs are pending. Ticks ascend without gaps.
+    /// Adds an input. Returns null if too many inputs are pending. Ticks must ascend without gaps.
     InputFrame* add(InputNumber tick) noexcept;
     /// Returns null if the input is acknowledged or does not exist yet.
     InputFrame* find(InputNumber tick) noexcept;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The motions of ghosts with dead-reckoned fields: for each the newest, which is shown, and earlier
-// ones, to which differences may refer. A ghost has a slot while it is held, so the memory is
-// bounded by the number of held ghosts.
+// The predictor states ("motions") of ghosts with dead-reckoned fields: for each ghost the newest,
+// which is displayed, and earlier ones, to which differences may refer. A ghost has a slot while it
+// is held, so the memory is bounded by the number of held ghosts.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class ClientMotions {
   public:
     using Slot = std::uint32_t;
     static constexpr Slot no_slot = 0xffffffffU;
-    /// Covers every baseline that a server may name: one per tick back, and the baseline itself.
+    /// Covers every baseline that a packet can refer to: 0 to baseline_ticks_max ticks back.
     static constexpr std::size_t kept_max = baseline_ticks_max + 1;
 
     /// Sets the largest number of dead-reckoned fields of any kind. Call before the first slot is
@@ -42,13 +42,13 @@ class ClientMotions {
     Motion* push(Slot slot, Tick tick);
     /// The newest motions at or before this tick, or null.
     const Motion* find(Slot slot, Tick tick, Tick& of) const noexcept;
-    /// The motions that are shown.
+    /// The newest motions, which are displayed.
     const Motion* newest(Slot slot, Tick& of) const noexcept { return find(slot, ~Tick{0}, of); }
 
   private:
     struct Kept {
         std::array<Tick, kept_max> ticks{};
-        std::uint32_t count = 0;  ///< in total; the newest is number count - 1
+        std::uint32_t count = 0;  ///< number of pushes; the newest is number count - 1
     };
     std::size_t slot_bytes() const noexcept {
         return sizeof(Kept) + kept_max * stride_ * sizeof(Motion);

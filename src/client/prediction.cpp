@@ -48,10 +48,10 @@ bool PredictionData::is_ready() const {
 
 // -- groups -------------------------------------------------------------------------------------
 
-bool PredictionData::is_off(LocalId ghost) const noexcept {
+bool PredictionData::is_input_off(LocalId ghost) const noexcept {
     PURVIEW_ASSERT(client->replica->ghosts.is_held(ghost));
     const Order order = order_of(ghost);
-    if (order.is_replicated) return order.is_off;
+    if (order.is_corrected) return order.is_input_off;
     return !def.schema->kinds()[index_of(client->replica->ghosts.kind(ghost))].starts_in_input;
 }
 
@@ -98,8 +98,9 @@ void PredictionData::add_group(LocalId root, bool with_input) {
     }
 }
 
-/// Visits all ghosts, but only after a relation changed.
-void PredictionData::know_groups() {
+/// Updates groups and members. Visits all ghosts, but only after a parent, owner or input order
+/// changed.
+void PredictionData::update_groups() {
     const ClientGhosts& ghosts = client->replica->ghosts;
     if (revision_known_ == client->replica->revision() && !order_changed_) return;
     revision_known_ = client->replica->revision();
@@ -107,7 +108,7 @@ void PredictionData::know_groups() {
     for (auto& [ghost, order] : orders_) {
         const bool is_another =
             !ghosts.is_held(ghost) || (order.since != 0 && order.since != ghosts.since(ghost));
-        order.is_replicated = order.is_replicated && !is_another;
+        order.is_corrected = order.is_corrected && !is_another;
     }
     children_.clear();
     child_ids_.clear();
@@ -141,7 +142,7 @@ void PredictionData::know_groups() {
 
 std::span<const GhostId> PredictionData::input_order(LocalId root) {
     if (!is_in_world()) return {};
-    know_groups();
+    update_groups();
     for (const Group& group : groups_) {
         if (group.root != root) continue;
         input_order_.clear();
@@ -154,8 +155,8 @@ std::span<const GhostId> PredictionData::input_order(LocalId root) {
 
 // -- corrections --------------------------------------------------------------------------------
 
-/// Fraction of the way to the newest command at which members are drawn; 1 while no further command
-/// is possible.
+/// Fraction of the step to the newest command at which members are drawn; 1 while the outbox is
+/// full.
 float PredictionData::part_of_tick(Micros at) const noexcept {
     return is_full_ ? 1 : static_cast<float>(commands.part(at));
 }
@@ -191,8 +192,9 @@ Vec3 PredictionData::position_before(LocalId ghost, Vec3 newest) const noexcept 
     return position;
 }
 
-/// For ghosts that are not held (yet), keeps only the order in the newest correction.
-void PredictionData::learn_orders() {
+/// Stores the input order of the newest correction. Drops the stored order of other ghosts that are
+/// not held.
+void PredictionData::store_orders() {
     std::erase_if(orders_,
                   [&](const auto& one) { return !client->replica->ghosts.is_held(one.first); });
     std::uint32_t position = 0;
@@ -206,7 +208,7 @@ void PredictionData::learn_orders() {
 }
 
 void PredictionData::apply_correction() {
-    learn_orders();
+    store_orders();
     struct Shown {
         LocalId member;
         Pose at;      ///< as drawn
@@ -252,9 +254,10 @@ void PredictionData::apply_correction() {
             turned = std::max(turned, angle_between(before.newest.turn, newest.turn));
         }
         if (length_of(error.position) <= def.error_max_m) {
-            glides_[before.member] = {client->replica->ghosts.since(before.member), error, now};
+            visual_errors_[before.member] = {client->replica->ghosts.since(before.member), error,
+                                             now};
         } else {
-            glides_.erase(before.member);
+            visual_errors_.erase(before.member);
         }
     }
     stats.largest_error_m = std::max(stats.largest_error_m, stats.last_error_m);
@@ -305,8 +308,8 @@ Status PredictionData::set_part(LocalId member, InputId input, std::span<const s
         part.size() != def.schema->inputs()[index_of(input)].size_bytes)
         return Status::bad_argument;
     if (!client->replica->ghosts.is_held(member)) return Status::not_found;
-    know_groups();
-    if (!client->replica->ghosts.owned(member) || is_off(member)) return Status::refused;
+    update_groups();
+    if (!client->replica->ghosts.owned(member) || is_input_off(member)) return Status::refused;
     const KindDef& kind = def.schema->kinds()[index_of(client->replica->ghosts.kind(member))];
     if (input_slot(kind, input) == kind.inputs.size()) return Status::bad_argument;
     if (std::find(members_.begin(), members_.end(), member) == members_.end())
@@ -353,7 +356,7 @@ void PredictionData::build_input(InputFrame& input) {
     }
 }
 
-/// Prediction uses the replicated representation: a relative position stays relative to its parent.
+/// Reads the state as received: a relative position stays relative to its parent.
 void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const noexcept {
     const bool in_frame = client->replica->ghosts.frame_of(ghost) != no_local_id;
     for (const PredictedPart& part : past.layout().parts(kind)) {
@@ -362,8 +365,8 @@ void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const no
     }
 }
 
-/// The world pose at the end of a frame, as far as it is predicted; else the replicated pose. Also
-/// uses the replicated pose if the predicted one is relative to a ghost that has left.
+/// The world pose at the end of a frame: the predicted pose, or the received pose if none is
+/// predicted or the predicted one is relative to a ghost that has left.
 Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                              unsigned below) const noexcept {
     const ClientGhosts& ghosts = client->replica->ghosts;
@@ -453,7 +456,7 @@ Status PredictionData::run_tick() {
     InputOutbox& outbox = client->inputs.outbox;
     is_full_ = !outbox.has_room();
     if (is_full_) return Status::capacity;
-    know_groups();
+    update_groups();
     build_input(next_);
     if (command_bits(*def.schema, next_) > limits::command_bytes * 8) {
         parts_.clear();
@@ -486,7 +489,7 @@ const PredictedMember* PredictionData::find_in(const PredictedFrame& frame,
     return member != nullptr && is_it(ghost, member->since) ? member : nullptr;
 }
 
-/// As find_in, but null if the client did not own it in that frame.
+/// Like find_in, but null if the client did not own the ghost in that frame.
 const PredictedMember* PredictionData::member_of(const PredictedFrame& frame,
                                                  LocalId ghost) const noexcept {
     const PredictedMember* member = find_in(frame, ghost);
@@ -514,13 +517,13 @@ bool PredictionData::predicted_position(InputNumber tick, LocalId ghost, Vec3& o
 
 Pose PredictionData::error_of(LocalId member, Micros at) const noexcept {
     if (member == no_local_id || def.error_half_life_ms == 0) return {};
-    const Glide* glide = glides_.find(member);
-    if (glide == nullptr || !is_it(member, glide->since)) return {};
-    const double lives = static_cast<double>(at > glide->from ? at - glide->from : 0) /
+    const VisualError* visual = visual_errors_.find(member);
+    if (visual == nullptr || !is_it(member, visual->since)) return {};
+    const double lives = static_cast<double>(at > visual->from ? at - visual->from : 0) /
                          (def.error_half_life_ms * 1000.0);
     const double left = std::exp2(-lives);
-    return {plus({}, glide->error.position, static_cast<float>(left)),
-            slerp({}, glide->error.turn, left)};
+    return {plus({}, visual->error.position, static_cast<float>(left)),
+            slerp({}, visual->error.turn, left)};
 }
 
 bool PredictionData::predicted_turn(InputNumber tick, LocalId ghost, Rotation& out) const noexcept {
@@ -536,15 +539,14 @@ bool PredictionData::predicted_turn(InputNumber tick, LocalId ghost, Rotation& o
     return true;
 }
 
-/// The pose of a ghost that is not predicted, as replicated: relative to its frame, or in the
-/// world.
+/// The pose of a ghost that is not predicted, as received: relative to its frame, or in the world.
 Pose PredictionData::viewed_pose(LocalId ghost, Micros at) const noexcept {
     const ClientGhosts& ghosts = client->replica->ghosts;
     const double tick = view.tick(at);
     const Tick updated = ghosts.updated(ghost);
     Pose pose = client->replica->poses.received_pose_at(ghost, tick);
     // Extrapolates only ghosts that moved until the newest snapshot, and nothing after packets
-    // without one (is_quiet).
+    // without a snapshot (is_quiet).
     if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
     if (client->is_quiet || client->replica->poses.did_jump(ghost)) return pose;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
@@ -553,7 +555,8 @@ Pose PredictionData::viewed_pose(LocalId ghost, Micros at) const noexcept {
     return pose;
 }
 
-/// A ghost inside a predicted one follows its drawn pose, not the last replicated one.
+/// A ghost relative to a predicted ghost follows the drawn pose of that ghost, not the last
+/// received one.
 Pose PredictionData::pose_of(LocalId ghost, Micros at, unsigned below) const noexcept {
     if (!client->has_values(ghost)) return {};
     const ClientGhosts& ghosts = client->replica->ghosts;

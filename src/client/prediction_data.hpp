@@ -28,8 +28,8 @@ class PredictionData {
     std::span<const GhostId> input_order(LocalId root);
     Status run_tick();
     bool is_in_world() const;  ///< joined, and the server uses the same schema
-    bool is_ready() const;     ///< and the schema has inputs
-    /// The member of that frame, if the ghost still has the same id; else null.
+    bool is_ready() const;     ///< is_in_world(), and the schema has inputs
+    /// The member of that frame, or null if the id belonged to another ghost then.
     const PredictedMember* find_in(const PredictedFrame& frame, LocalId ghost) const noexcept;
     /// Null if the ghost is not predicted.
     const PredictedMember* newest_member(LocalId member) const noexcept;
@@ -62,7 +62,7 @@ class PredictionData {
         std::uint32_t first = 0;
         std::uint32_t count = 0;
     };
-    struct Glide {
+    struct VisualError {
         Tick since = 0;  ///< enter tick of the member; the id may be reused later
         Pose error;
         Micros from = 0;
@@ -71,10 +71,10 @@ class PredictionData {
     /// State of a member in the server's last correction.
     struct Order {
         std::uint32_t position = ~0U;  ///< in input order
-        /// The correction contained it; else the default of its kind applies.
-        bool is_replicated = false;
-        bool is_off = false;  ///< takes no input now
-        Tick since = 0;       ///< its enter tick; 0: not held at that time
+        /// The correction contained the member; else the default of its kind applies.
+        bool is_corrected = false;
+        bool is_input_off = false;  ///< the member takes no input now
+        Tick since = 0;             ///< its enter tick; 0: not held at that time
     };
     struct Child {
         LocalId parent = no_local_id;
@@ -82,16 +82,16 @@ class PredictionData {
         LocalId ghost = no_local_id;
     };
 
-    void know_groups();
+    void update_groups();
     void add_group(LocalId root, bool with_input);
     Order order_of(LocalId ghost) const noexcept {
         const auto found = orders_.find(ghost);
         return found == orders_.end() ? Order{} : found->second;
     }
-    bool is_off(LocalId ghost) const noexcept;
+    bool is_input_off(LocalId ghost) const noexcept;
     std::span<const LocalId> children_of(LocalId ghost) const noexcept;
     void take_corrections();
-    void learn_orders();
+    void store_orders();
     void apply_correction();
     float part_of_tick(Micros at) const noexcept;
     Vec3 shown_position(LocalId member) const noexcept;
@@ -124,13 +124,13 @@ class PredictionData {
     std::vector<GhostId> input_order_;  ///< result of input_order()
     std::vector<MemberRow> rows_;       ///< index of members_ by ghost
     std::vector<Group> groups_;
-    std::vector<Child> children_;     ///< by parent, position and ghost; scratch of know_groups
+    std::vector<Child> children_;     ///< by parent, position and ghost; scratch of update_groups
     std::vector<LocalId> child_ids_;  ///< the ghosts of children_
     std::map<LocalId, Order> orders_;
     std::vector<Part> parts_;  ///< for the next command
     InputFrame next_;          ///< scratch
     Correction correction_;
-    FlatMap<LocalId, Glide> glides_;
+    FlatMap<LocalId, VisualError> visual_errors_;
     std::uint64_t input_reports_ = 0;
     unsigned due_ = 0;
     bool is_full_ = false;  ///< the last due command had no room

@@ -110,16 +110,14 @@ void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
     }
 }
 
-/// Compares the predicted state with the server's and replaces it. Returns whether anything
-/// differed.
-bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction) {
+/// Replaces the predicted state of a tick with the server's. Returns whether they differed.
+bool Reconciler::overwrite_state(PredictedFrame& frame, const Correction& correction) {
     bool differs = false;
     for (const CorrectedMember& its : correction.members) {
         const PredictedMember* member = frame.find(its.ghost);
         if (member == nullptr || !its.has_values || member->kind != its.kind || !member->is_owned)
             continue;
-        if (correction.tick < member->first)
-            continue;  // too old: perhaps another ghost had this id
+        if (correction.tick < member->first) continue;  // another ghost may have had this id
         const bool has_its_frame = its.frame == member->frame;
         for (const PredictedPart& part : layout_.parts(its.kind)) {
             if (part.is_pose() && !has_its_frame) continue;  // the new parent arrives later
@@ -140,7 +138,7 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
     outcome.is_remembered = from != nullptr;
     if (from == nullptr) from = frame(newest_);  // apply a late correction to the newest frame
     if (from == nullptr) return outcome;
-    outcome.has_changed = put_right(*from, correction);
+    outcome.has_changed = overwrite_state(*from, correction);
     if (!outcome.has_changed) return outcome;
     for (InputNumber tick = from->tick + 1; tick <= newest_; ++tick) {
         PURVIEW_ASSERT(frame(tick) != nullptr && frame(tick - 1) != nullptr);  // frames have no gap

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The client's past frames: for every tick that the server may still correct, the inputs and the
-// state of all its groups, before and after. A correction replaces the state of one tick, and all
-// later ticks are replayed from there. Each replay uses the inputs of its tick and what the client
-// then saw of unpredicted members. So no current state is used in the past (O18, the RFC's bug 1).
+// state of the client's groups before and after the step. A correction replaces the state of one
+// tick, and all later ticks are replayed. Each replay uses the inputs of its tick and the state
+// that unpredicted members had on the client in that tick, never their current state.
 //
 // Must not know: the network.
 #pragma once
@@ -30,7 +30,7 @@ struct PredictedMember {
     Tick frame_since = 0;                      ///< enter tick of `frame`
     bool is_owned = false;
     Tick since = 0;             ///< its enter tick; the id may be reused later
-    InputNumber first = 0;      ///< first tick of an unbroken sequence up to this one
+    InputNumber first = 0;      ///< first tick since which the ghost has been in every frame
     std::uint32_t data_at = 0;  ///< offset in before and after
     static constexpr std::uint32_t no_part = 0xffffffffU;
     /// By input of its kind: offset in PredictedFrame::parts, or no_part.
@@ -101,7 +101,8 @@ struct CorrectedMember {
     KindId kind{};
     bool is_in_input = true;
     bool has_values = false;
-    LocalId frame = no_local_id;  ///< frame of its position; itself: relative to an unknown entity
+    /// Frame of its position. Its own id: the position is relative to an unknown entity.
+    LocalId frame = no_local_id;
     std::uint32_t data_at = 0;  ///< offset in Correction::data, with the layout of PredictedLayout
 };
 
@@ -120,7 +121,7 @@ class Reconciler {
 
     const PredictedLayout& layout() const noexcept { return layout_; }
     InputNumber newest() const noexcept { return newest_; }
-    /// Null if the frame is not or no longer stored.
+    /// Null if the frame is not stored.
     const PredictedFrame* frame(InputNumber tick) const noexcept;
     PredictedFrame* frame(InputNumber tick) noexcept;
     /// Continues the numbering after `newest`. Call before the first frame.
@@ -128,7 +129,7 @@ class Reconciler {
     /// Starts the frame of the next tick, empty; the caller fills groups, members, rows, parts and
     /// `before`.
     PredictedFrame& begin();
-    /// Steps a frame's groups from `before` and the parts to `after`.
+    /// Computes `after` of a frame from `before` and the input parts.
     void step(PredictedFrame& frame, GroupStep* step, bool is_replay);
 
     struct Outcome {
@@ -142,7 +143,7 @@ class Reconciler {
 
   private:
     void bind(PredictedFrame& frame, const PredictedGroup& group, AlignedBytes& data);
-    bool put_right(PredictedFrame& frame, const Correction& correction);
+    bool overwrite_state(PredictedFrame& frame, const Correction& correction);
 
     PredictedLayout layout_;
     std::array<PredictedFrame, frames_max> frames_;

@@ -112,7 +112,7 @@ void Replica::apply_leaves(std::span<GhostEdit> leaves, Tick tick) {
     for (const GhostEdit& edit : leaves) leaving_.reset(edit.ghost);
 }
 
-/// Applies the enters of parents first, whatever their order in the packet.
+/// Applies the enters of parents first, in any order of the packet.
 void Replica::apply_enters(std::span<const GhostEdit> enters, Tick tick) {
     std::vector<const GhostEdit*> early;
     const auto enter_if_ready = [&](const GhostEdit* edit) {
@@ -158,12 +158,12 @@ void Replica::forget_references() {
     ghosts.for_each_room([&](LocalId ghost) {
         if (!ghosts.has_copy(ghost) && !ghosts.has_left(ghost)) return;
         for_each_bit(ghosts.layout(ghosts.kind(ghost)).references, 0, [&](std::size_t f) {
-            std::uint32_t& named = *ghosts.words_of(ghost, f);
-            if (named == 0 || !is_leaving(named - 1)) return;
-            if (ghosts.is_shown(named - 1))
+            std::uint32_t& target = *ghosts.words_of(ghost, f);
+            if (target == 0 || !is_leaving(target - 1)) return;
+            if (ghosts.is_shown(target - 1))
                 events.note_change(
                     ghost, component_bit(ghosts.layout(ghosts.kind(ghost)).fields[f].component));
-            named = 0;
+            target = 0;
         });
     });
 }
@@ -173,13 +173,15 @@ void Replica::remove(const GhostEdit& edit, Tick tick) {
     ClientGhost& its = ghosts[ghost];
     const bool is_kept = edit.policy != Retention::despawn;
     PURVIEW_ASSERT(ghosts.has_copy(ghost));
-    if (!its.held && is_kept) {  // already retained: the enter was lost; the policy may differ
+    if (!its.held &&
+        is_kept) {  // already retained, because the enter was lost; the policy may differ
         its.kept = edit.policy;
         return;
     }
     const bool was_shown = ghosts.is_shown(ghost);
     if (its.held) {
-        // In the order of the leaves, because a pose may depend on the poses of its ancestors.
+        // Unlinks children in the order of the leaves, because a pose may depend on the poses of
+        // ancestors.
         groups.unlink_children(ghost, tick);
         if (its.waits) ignored_leaves_.push_back(ghost);
         if (was_shown && (its.received_root != ghost || its.received_parent != no_local_id)) {
@@ -191,14 +193,15 @@ void Replica::remove(const GhostEdit& edit, Tick tick) {
     const bool was_kept = its.known && its.waits;
     motions.end(ghost);  // a retained copy keeps its last values
     ghosts.release(ghost);
-    // The server relies on a copy, even of a ghost that waited for its group and was never shown.
+    // The server assumes that the copy exists, even if the ghost waited for its group and was never
+    // shown.
     its.kept = edit.policy;
     if (its.known && !(was_kept && is_kept)) events.note_left(ghost, edit.reason, change);
     its.has_left = its.known && !is_kept;
     its.known = its.known && is_kept;
 }
 
-/// The ghost enters again while its copy is still retained.
+/// Resumes a retained ghost: its entity entered again.
 void Replica::resume(const GhostEdit& edit, Tick tick) {
     ClientGhost& its = ghosts[edit.ghost];
     PURVIEW_ASSERT(!its.held && its.kept != Retention::despawn);
@@ -246,8 +249,8 @@ void Replica::apply_values(const GhostEdit& edit, Tick tick) {
     });
     PURVIEW_ASSERT(at <= decoder.words().size());
     events.note_change(edit.ghost, changed);
-    // Interpolation must not stretch a move over an idle time. Any earlier move would have been
-    // reported.
+    // Interpolation must not stretch a move over idle time. An earlier move would have been sent
+    // earlier.
     const auto silence = static_cast<float>(tick - ghost.updated);
     const bool was_idle =
         !motions.is_moving(edit.ghost) && before_ > ghost.updated && silence > way_ticks_max;
@@ -258,8 +261,8 @@ void Replica::apply_values(const GhostEdit& edit, Tick tick) {
     ghost.packet = events.packet();
 }
 
-/// A component that the client no longer receives is kept or reset; one that it receives again
-/// counts as changed.
+/// Applies a change of the allowed components. A component that the client no longer receives keeps
+/// or resets its values; a component that it receives again counts as changed.
 void Replica::change_allowed(const GhostEdit& edit) {
     ClientGhost& ghost = ghosts[edit.ghost];
     const KindLayout& its = ghosts.layout(ghost.kind);

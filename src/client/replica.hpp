@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A client's copy of its relevant set: the parts, and the order in which a snapshot is applied to
-// them. Parents enter before their children and leave after them, whatever the order in the packet.
-// The constructor of each part takes references to the parts that it may use, so the members are
+// them. Parents enter before their children and leave after them, in any order of the packet. The
+// constructor of each part takes references to the parts that it may use, so the members are
 // declared in dependency order.
 //
 // Invariants: see HeldGhosts in replica.cpp; they hold between two snapshots.
@@ -36,15 +36,15 @@ class Replica {
     GhostGroups groups;
     SnapshotDecoder decoder;
 
-    /// After at most this many ticks without an update, a move is interpolated over all of them.
-    /// After a longer time the ghost was idle and moved only in the last tick. Equal to the
+    /// A move is interpolated over the time since the ghost's last update if that is at most this
+    /// many ticks. After a longer time, the ghost counts as idle until the last tick. Equal to the
     /// interpolation delay, so that the end of a move is known when its start is drawn.
     float way_ticks_max = 1;
     std::size_t bytes() const noexcept { return ghosts.bytes() + motions.bytes(); }
 
-    /// Applies the snapshot that the decoder read last. `newest` is the newest known tick, with
-    /// which the 16-bit tick of the packet is completed. `is_next`: no packet was lost since the
-    /// last one, so all changes happened in the last tick.
+    /// Applies the snapshot that the decoder read last. `newest`: the newest known tick, which
+    /// completes the 16-bit tick of the packet; it is updated. `is_next`: no packet was lost since
+    /// the last snapshot, so all changes happened in the last tick.
     void accept(Tick& newest, bool is_next = false);
 
     /// Ghosts with a leave in the last snapshot that were not held. They will not enter.

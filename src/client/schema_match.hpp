@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Whether the program's schema matches the server's. Compares what the server sent, not only its
-// hash, because a server can forge the hash of a schema.
+// Whether the program's schema matches the server's. Compares the schema that the server sent, not
+// only its hash, because a server can forge the hash.
 //
 // Invariants: the cached result is about `compared_`.
 #pragma once

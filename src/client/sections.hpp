@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A client's member maps (`member_maps_`): which ghost each member index of a shared cell payload
-// means (PROTOCOL.md, "Shared sections"). They are staged while a packet is read, and stored when
-// it is applied.
+// A client's member maps: for each shared cell payload (section), the ghost of each member index
+// (PROTOCOL.md, "Shared sections"). They are staged while a packet is read, and stored when it is
+// applied.
 #pragma once
 
 #include <array>

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Decodes snapshots into edits. A whole snapshot is decoded and checked before anything is applied.
-// Differences of dead-reckoned fields refer to the motion that the server knows to be acknowledged,
-// and to no other.
+// Differences of dead-reckoned fields refer to the predictor state at the baseline in the packet,
+// which this client has acknowledged.
 //
 // Invariants: after read() returned true, every edit has an existing local id and kind, has words
 // for its mask, and fits into bytes_max together with all others.

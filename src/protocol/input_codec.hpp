@@ -44,8 +44,9 @@ struct InputGroup {
 struct InputFrame {
     InputNumber tick = 0;
     double view_tick = 0;
-    std::uint32_t view_low = 0;    ///< as read: low bits of the view tick in sixteenths
-    std::uint8_t corrections = 0;  ///< number that the client had applied when it sent this
+    std::uint32_t view_low = 0;  ///< as read: low bits of the view tick in sixteenths
+    /// Number of corrections that the client had applied when it sent the frame.
+    std::uint8_t corrections = 0;
     bool has_digests = false;
     bool is_too_large = false;  ///< well formed, but above limits::command_bytes
     std::vector<InputGroup> groups;

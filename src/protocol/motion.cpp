@@ -10,8 +10,8 @@ namespace purview {
 
 namespace {
 
-/// A value within one step of the prediction corrects it only if they differ by more than this: 3/8
-/// of a step, in 1/65,536.
+/// A value within one step of the prediction corrects the prediction only if the difference is
+/// larger than this: 3/8 of a step, in 1/65,536.
 constexpr std::int64_t leeway = 3 * (std::int64_t{1} << 16) / 8;
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Dead reckoning of an extrapolated field: a linear prediction in integers only, so that both sides
-// compute the same value (PROTOCOL.md, "Motion"). A predictor state follows only from the state
-// before it and the sent value. It also determines the parameter of the code for the next
-// difference.
+// Dead reckoning of a field: a linear prediction in integers only, so that both sides compute the
+// same value (PROTOCOL.md, "Motion"). A predictor state (Motion) depends only on the state before
+// it and the sent value. It also determines the code parameter of the next difference.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The predicted components of a schema, and what server and client do with them after every step.
-// Both round values to the precision of the wire, so that they continue from the same values. Both
+// The predicted components of a schema, and their processing after every step. Server and client
+// round values to the precision of the wire, so that they continue from the same values. Both
 // compute a digest, so that they can compare states in 16 bits (PROTOCOL.md, "Inputs").
 #pragma once
 
@@ -21,7 +21,7 @@ struct PredictedPart {
     std::uint32_t offset = 0;  ///< in the bytes of a member, aligned
     std::uint32_t words = 0;
     bool is_position = false;
-    bool is_turn = false;  ///< has the orientation field of its kind
+    bool is_turn = false;  ///< contains the orientation field of the kind
     const ComponentDef* def = nullptr;
 
     /// Returns whether the component is relative to the parent if the position is.
@@ -62,7 +62,7 @@ class PredictedLayout {
 };
 
 /// Writes the wire values of the fields to words[part.words]. `in_frame`: a position is relative to
-/// the parent and is sent like that.
+/// the parent, also on the wire.
 void words_of_part(const PredictedPart& part, const std::byte* data, bool in_frame,
                    std::uint32_t* words) noexcept;
 /// The inverse. Writes the whole struct; bytes without a field are zero.

@@ -31,7 +31,7 @@ std::uint32_t quantize(const FieldDef& field, const std::byte* data) noexcept;
 /// Writes the value of words[field.words] into the struct at `data`; nothing for a reference.
 void dequantize(const FieldDef& field, const std::uint32_t* words, std::byte* data) noexcept;
 
-/// Writes the value of the wire number into the struct at `data`. Numbers beyond the range, which
+/// Writes the value of the wire number into the struct at `data`. Numbers above the range, which
 /// only a malicious sender uses, become the maximum.
 void dequantize(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept;
 

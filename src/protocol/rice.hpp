@@ -17,8 +17,8 @@ namespace purview {
 inline constexpr unsigned rice_parameter_bits = 4;
 inline constexpr unsigned rice_parameter_max = 14;
 
-/// Returns the parameter that encodes the distances in the fewest bits, and the least of several.
-/// `sum` is the sum of the distances; it is below the number of local ids or of members.
+/// Returns the smallest parameter that encodes the distances in the fewest bits. `sum` is the sum
+/// of the distances; it is below the number of local ids or of members.
 inline unsigned best_rice(std::span<const std::uint32_t> distances, std::uint32_t sum) noexcept {
     PURVIEW_ASSERT(std::accumulate(distances.begin(), distances.end(), 0U) == sum);
     // Starts near the usual parameter, ln 2 of the mean, and descends: the cost is convex in k.

@@ -40,10 +40,12 @@ void read_words(const ComponentDef& def, BitReader& in, std::uint32_t* words) no
 std::uint32_t words_bits(const ComponentDef& def) noexcept;
 
 void write_words(const RpcDef& rpc, const RpcWords& words, BitWriter& out) noexcept;
-/// Numbers beyond the range of their field, which only a malicious peer sends, become the largest.
+/// Reads the words of the arguments. Numbers above the range of their field, which only a malicious
+/// peer sends, become the maximum.
 RpcWords read_words(const RpcDef& rpc, BitReader& in) noexcept;
+/// Returns the maximum size of the arguments of the RPC in bits.
 std::uint32_t words_bits(const RpcDef& rpc) noexcept;
-/// Returns the maximum for these words. For a text, only its actual bytes count.
+/// Returns the maximum size of these words in bits. For a text, only its actual bytes count.
 std::uint32_t words_bits(const RpcDef& rpc, const RpcWords& words) noexcept;
 
 }  // namespace purview

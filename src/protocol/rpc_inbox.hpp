@@ -3,8 +3,9 @@
 //
 // RPCs that arrive, on either side. They are read with the packet, and stored only if the whole
 // packet is valid. Ordered RPCs are put back into order. RPCs about a ghost that has not arrived
-// wait for it. Their number and waiting time are limited; others are dropped and counted. When a
-// ghost leaves, no RPC refers to it any more, because its id may be reused.
+// wait for it. The number and the time of waiting RPCs are limited; RPCs beyond the limits are
+// dropped and counted. When a ghost leaves, no RPC refers to it any more, because its id may be
+// reused.
 // Must not depend on the effect of RPCs, worlds or sockets.
 #pragma once
 
@@ -26,7 +27,7 @@ struct ArrivedRpc {
     bool was_owned = false;            ///< server: the caller owned it, then or shortly before
     bool is_void = false;
     bool ghost_left = false;  ///< client: it arrived in time, but its ghost left first
-    std::uint8_t number = 0;  ///< of an ordered one: low bits
+    std::uint8_t number = 0;  ///< of an ordered RPC; low bits
     RpcWords words{};
     Micros since = 0;
 };
@@ -44,7 +45,7 @@ class RpcInbox {
     /// Reads a packet's RPCs up to the closing zero bit into a list and changes nothing else.
     /// Returns false for an RPC of another direction, a repeated number or a malformed RPC.
     bool read(const Schema& schema, RpcDirection direction, BitReader& in);
-    /// What was read last, for inspection before accept().
+    /// Returns the RPCs that were read last, for inspection before accept().
     std::vector<ArrivedRpc>& staged() noexcept { return staged_; }
     /// Accepts what was read last. is_here(ghost) returns whether the ghost has arrived.
     template <class IsHere>
@@ -82,9 +83,9 @@ class RpcInbox {
         for (; ready_.size() > limits::rpc_received; ready_.pop_front())
             ++counters_.dropped_untaken;
     }
-    /// The ghost left or will never arrive, and its id will refer to another entity. RPCs that had
-    /// their ghost, or do not need one, are released without it. Others that still waited for it
-    /// are dropped.
+    /// Call when the ghost left or will never arrive: its id will refer to another entity. RPCs
+    /// that had their ghost, or do not need one, are released without it. RPCs that still wait for
+    /// the ghost are dropped.
     void ghost_left(const Schema& schema, LocalId ghost, bool was_held);
     /// Gets the next released RPC, in order. Returns false if there is none.
     bool next(ArrivedRpc& out);
@@ -102,8 +103,8 @@ class RpcInbox {
     std::uint8_t ahead(std::uint8_t number) const noexcept {
         return static_cast<std::uint8_t>(number - next_);
     }
-    /// Returns whether the front must stop waiting for its ghost: the sender continues, and numbers
-    /// must remain distinct.
+    /// Returns whether the first RPC must stop waiting for its ghost. The sender continues, and
+    /// otherwise the low bits of RPC numbers would become ambiguous.
     bool is_far_ahead() const noexcept {
         return ahead(ordered_.back().number) + limits::rpc_window >= 256;
     }

@@ -47,8 +47,7 @@ bool RpcOutbox::has_data_to_send() const noexcept {
                        [](const OutgoingRpc& call) { return !call.under_way; });
 }
 
-/// Returns true if the RPC remains, without its contents, because the receiver waits for its
-/// number.
+/// Returns true if the RPC remains as a void RPC, because the receiver waits for its number.
 bool RpcOutbox::make_void(const Schema& schema, std::size_t at) noexcept {
     OutgoingRpc& call = calls_[at];
     if (!call.has_number || delivery(schema, call) != RpcDelivery::reliable_ordered) return false;
@@ -87,7 +86,7 @@ std::uint64_t RpcOutbox::choose(const Schema& schema, std::uint64_t bits,
     std::uint64_t own = 0;
     std::uint64_t taken = 0;
     std::uint32_t new_numbers = 0;
-    bool ordered_wait = false;  // an ordered one cannot go, so later ones must wait
+    bool ordered_wait = false;  // an ordered RPC cannot be sent, so later ordered RPCs must wait
     for (std::size_t i = 0; i < calls_.size() && chosen_.size() < limits::rpc_per_packet; ++i) {
         const OutgoingRpc& call = calls_[i];
         if (call.under_way) continue;

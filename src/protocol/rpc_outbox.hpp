@@ -5,10 +5,10 @@
 // of each packet is reported exactly once (link/packet_link), so a reliable RPC is sent again if
 // its packet is known to be lost, and arrives once.
 //
-// When a ghost leaves, its RPCs are dropped before its local id can be reused. No later packet has
-// them, so an RPC never reaches the next ghost with that id. An ordered RPC that already has a
-// number is replaced by a void one; otherwise later RPCs would wait forever. Must not depend on
-// relevance, worlds or sockets.
+// When a ghost leaves, its RPCs are dropped before its local id can be reused. No later packet
+// contains the dropped RPCs, so an RPC never reaches the next ghost with that id. An ordered RPC
+// that already has a number is replaced by a void one; otherwise later RPCs would wait forever.
+// Must not depend on relevance, worlds or sockets.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class RpcOutbox {
             if (!call.under_way && !call.is_void) visit(call);
         }
     }
-    /// Drops RPCs of ghosts that have left; they are not written any more. Calls `is_gone(call)`
-    /// for every RPC that is not void, and `dropped(call)` for each RPC that it drops.
+    /// Drops the RPCs of ghosts that have left. Calls `is_gone(call)` for every RPC that is not
+    /// void, and `dropped(call)` for each RPC that it drops.
     template <class IsGone, class Dropped>
     void drop_gone(const Schema& schema, IsGone&& is_gone, Dropped&& dropped) {
         for (std::size_t i = 0; i < calls_.size();) {
@@ -72,8 +72,8 @@ class RpcOutbox {
     std::uint64_t choose(const Schema& schema, std::uint64_t bits,
                          const std::function<std::uint64_t(const OutgoingRpc&)>& cost_bits);
     bool has_chosen() const noexcept { return !chosen_.empty(); }
-    /// In the last choice, the RPC that has waited longest did not fit and would fit with more
-    /// bits.
+    /// Returns whether, in the last choice, the RPC that has waited longest did not fit but would
+    /// fit with more bits.
     bool oldest_lacks_room() const noexcept { return oldest_lacks_room_; }
     /// Calls visit(const OutgoingRpc&) for the chosen RPCs.
     template <class Visit>

@@ -113,7 +113,7 @@ std::string derive_width(FieldDef& field) {
     return "unknown field type";
 }
 
-/// A position must be replicated to everyone. Only an owner that predicts it may do without.
+/// A position must be replicated to everyone, except to owners that predict it.
 bool may_position(AudienceType audience) noexcept {
     return audience == AudienceType::everyone || audience == AudienceType::unpredicted;
 }

@@ -36,7 +36,7 @@ struct KindField {
     std::uint32_t largest = 0;  ///< largest word of an extrapolated field
 };
 
-/// Layout of a kind for replication. The schema must outlive it.
+/// Layout of a kind for replication. The schema must outlive the layout.
 struct KindLayout {
     /// The fields of one component.
     struct Part {

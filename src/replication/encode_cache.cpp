@@ -10,12 +10,12 @@ namespace purview {
 
 namespace {
 
-/// Returns whether the word of such a field is written unchanged.
+/// Returns whether the word of a field of this type is written unchanged.
 constexpr bool is_number(FieldType type) noexcept {
     return type != FieldType::ranged && type != FieldType::text && type != FieldType::reference;
 }
 
-/// By value, so that the writer can stay in registers.
+/// Takes and returns the writer by value, so that it can stay in registers.
 [[gnu::noinline]] BitWriter with_words(BitWriter writer, const FieldDef& field,
                                        const std::uint32_t* words) noexcept {
     write_words(field, words, writer);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Serialize once, share: the fields of an entity are encoded once per tick for each set of fields
-// that any observer needs, and are copied into all packets that need it. A cached body depends only
-// on the entity and the field mask, never on an observer. The cache is emptied every tick. Entries
-// are found by entity index, without hashing. Nothing is allocated unless a tick needs more memory
-// than all before it.
+// Encodes the fields of an entity once per tick for each set of fields that any observer needs. All
+// packets with that set copy the encoded body. A cached body depends only on the entity and the
+// field mask, never on an observer. The cache is emptied every tick. Entries are found by entity
+// index, without hashing. Allocates only if a tick needs more memory than every earlier tick.
 #pragma once
 
 #include <algorithm>
@@ -40,16 +39,16 @@ class EncodeCache {
     FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) {
         Last& last = last_of(entity_index);
         if (!last.changed.are_since(baseline)) {
-            last.usual = {};
+            last.plain_deltas = {};
             last.changed = fields_->changes_since(entity_index, kind, baseline);
         }
         return last.changed.mask;
     }
-    /// Encodes these fields without masks: the body of an enter. References are not part of it:
-    /// they depend on the observer and follow the body.
+    /// Encodes these fields without masks: the body of an enter. The body contains no references:
+    /// they depend on the observer and are written after it.
     EncodedFields full(std::uint32_t entity_index, KindId kind, FieldMask mask);
-    /// Encodes the fields of `mask`, after component and field masks: the body of an update.
-    /// References as above.
+    /// Encodes the component and field masks, then the fields of `mask`: the body of an update,
+    /// without references.
     EncodedFields update(std::uint32_t entity_index, KindId kind, FieldMask mask) {
         ++uses_;
         Last& last = last_of(entity_index);
@@ -59,26 +58,26 @@ class EncodeCache {
         }
         return last.update;
     }
-    /// The same, and shares the body with all observers that are sent exactly what changed since
-    /// their baseline, of all parts or of the public ones. It is valid for the baseline of the last
-    /// changed_since(), and for baselines from `from` on that have the same changes.
-    const EncodedFields* make_usual(std::uint32_t entity_index, KindId kind, FieldMask mask,
-                                    bool public_only, Tick from) {
+    /// Calls update() and shares the body with all observers that need a plain delta
+    /// (GhostTable::is_plain_delta). It is valid for the baseline of the last changed_since(), and
+    /// for baselines from `from` on that have the same changes.
+    const EncodedFields* cache_plain_delta(std::uint32_t entity_index, KindId kind, FieldMask mask,
+                                           bool public_only, Tick from) {
         const EncodedFields made = update(entity_index, kind, mask);
         Last& last = last_[entity_index];
         last.changed.from = std::max(last.changed.from, from);
-        return &(last.usual[public_only ? 1 : 0] = made);
+        return &(last.plain_deltas[public_only ? 1 : 0] = made);
     }
-    /// Returns the body that make_usual shared for this baseline, or null.
-    const EncodedFields* usual_update(std::uint32_t entity_index, bool public_only,
-                                      Tick baseline) noexcept {
+    /// Returns the body that cache_plain_delta stored for this baseline, or null.
+    const EncodedFields* cached_plain_delta(std::uint32_t entity_index, bool public_only,
+                                            Tick baseline) noexcept {
         PURVIEW_ASSERT(entity_index < last_.size());
         const Last& last = last_[entity_index];
-        const EncodedFields& usual = last.usual[public_only ? 1 : 0];
-        if (last.round != round_ || usual.bits == 0 || !last.changed.are_since(baseline))
+        const EncodedFields& made = last.plain_deltas[public_only ? 1 : 0];
+        if (last.round != round_ || made.bits == 0 || !last.changed.are_since(baseline))
             return nullptr;
         ++uses_;
-        return &usual;
+        return &made;
     }
 
     /// Encodes a body for one observer with write(BitWriter&), of at most `bits_max` bits.
@@ -89,8 +88,8 @@ class EncodeCache {
         return closed(out);
     }
 
-    /// Returns whole words, at least two, with zeros after the last bit. Valid until the next
-    /// encoding.
+    /// Returns the body as whole words, at least two, with zeros after its last bit. Valid until
+    /// the next encoding.
     std::span<const std::byte> bytes(EncodedFields encoded) const noexcept {
         PURVIEW_ASSERT(encoded.offset_bytes + words_for(encoded.bits) * word_bytes <= bytes_end_);
         return std::span(bytes_).subspan(
@@ -114,14 +113,14 @@ class EncodeCache {
         EncodedFields encoded;
         std::uint32_t next = 0;  ///< index + 1 of another entry of the entity, or 0
     };
-    /// The last request for an entity, and the head of the list of all its bodies.
+    /// The last results for an entity, and the head of the list of all its bodies.
     struct alignas(cache_line_bytes) Last {
-        std::uint32_t round = 0;               ///< value of round_; older ones are invalid
-        std::uint32_t first = 0;               ///< index + 1 of an entry, or 0
-        ChangedFields changed{0, 0, 0};        ///< for no baseline yet
-        FieldMask mask = 0;                    ///< of `update`
-        EncodedFields update;                  ///< no bits: none yet
-        std::array<EncodedFields, 2> usual{};  ///< updates of all parts, and of the public ones
+        std::uint32_t round = 0;                      ///< value of round_; older ones are invalid
+        std::uint32_t first = 0;                      ///< index + 1 of an entry, or 0
+        ChangedFields changed{0, 0, 0};               ///< initially valid for no baseline
+        FieldMask mask = 0;                           ///< of `update`
+        EncodedFields update;                         ///< 0 bits: not encoded yet
+        std::array<EncodedFields, 2> plain_deltas{};  ///< of all parts; of the public parts
     };
     Last& last_of(std::uint32_t entity_index) noexcept {
         PURVIEW_ASSERT(entity_index < last_.size());

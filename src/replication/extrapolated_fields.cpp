@@ -10,8 +10,8 @@
 
 namespace purview {
 
-bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
-                 Tick tick) noexcept {
+bool is_prediction_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
+                         Tick tick) noexcept {
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const KindLayout& layout = fields.layout(ghosts.slots().kind(slot));
     const auto shown = ghosts.motions().shown(slot);
@@ -27,8 +27,9 @@ bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId slo
     return wrong;
 }
 
-bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId slot, Tick tick) noexcept {
-    if (shows_wrong(fields, ghosts, slot, tick)) return true;
+bool needs_update(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
+                  Tick tick) noexcept {
+    if (is_prediction_wrong(fields, ghosts, slot, tick)) return true;
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     if (!fields.changed().test(index)) return false;
     const KindId kind = ghosts.slots().kind(slot);
@@ -61,8 +62,8 @@ bool has_become_idle(const FieldStore& fields, const GhostTable& ghosts, LocalId
     });
 }
 
-void append_still(const FieldStore& fields, std::uint32_t entity_index, const KindLayout& layout,
-                  std::vector<Motion>& motions) {
+void append_idle_states(const FieldStore& fields, std::uint32_t entity_index,
+                        const KindLayout& layout, std::vector<Motion>& motions) {
     for_each_bit(layout.extrapolated, 0, [&](std::size_t f) {
         motions.push_back(motion_at(*fields.words(entity_index, layout.fields[f])));
     });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Updates of ghosts with extrapolated fields: whether an update is needed, and its body. A body
-// contains differences to the prediction of a state that the observer has acknowledged. It belongs
-// to one observer and depends neither on other observers nor on data that this one is not sent.
-// Must not depend on sessions or budgets.
+// Updates of ghosts with dead-reckoned (extrapolated) fields: whether an update is needed, and its
+// body. A body contains the differences between the values and a prediction from a state that the
+// observer acknowledged. It is encoded for one observer and depends neither on other observers nor
+// on data that this observer does not receive. Must not depend on sessions or budgets.
 #pragma once
 
 #include <vector>
@@ -14,27 +14,29 @@
 
 namespace purview {
 
-/// Returns whether the observer's prediction of the extrapolated fields is wrong.
-bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
-                 Tick tick) noexcept;
+/// Returns whether the observer's prediction of a dead-reckoned field is wrong.
+bool is_prediction_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
+                         Tick tick) noexcept;
 
-/// Returns whether that is so, or another field that the observer is sent changed in this tick.
-bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId slot, Tick tick) noexcept;
+/// Returns whether is_prediction_wrong() is true or another allowed field changed in this tick.
+bool needs_update(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
+                  Tick tick) noexcept;
 
-/// Returns whether differences can be sent: the observer has the state that they refer to.
+/// Returns whether differences can be sent: the observer has the state that they refer to, and its
+/// resolved tick is at most baseline_ticks_max ticks old.
 bool has_baseline(const GhostTable& ghosts, LocalId slot, Tick tick) noexcept;
 
-/// Returns whether the fields have not changed for as long as a move by one step takes at the
-/// predicted speed. Their values are then sent in full, with speed 0.
+/// Returns whether the prediction has moved a field by at least one quantization step since the
+/// fields last changed. The values are then sent in full, with speed 0.
 bool has_become_idle(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
                      Tick tick) noexcept;
 
-/// Appends the predictor states of a ghost that is sent in full.
-void append_still(const FieldStore& fields, std::uint32_t entity_index, const KindLayout& layout,
-                  std::vector<Motion>& motions);
+/// Appends predictor states with speed 0, for a ghost that is sent in full.
+void append_idle_states(const FieldStore& fields, std::uint32_t entity_index,
+                        const KindLayout& layout, std::vector<Motion>& motions);
 
-/// Encodes a plain update against the baseline: the fields of `mask`, none of them extrapolated,
-/// and all extrapolated fields. Appends the predictor states that follow from it.
+/// Encodes a plain update against the baseline: the fields of `mask`, which must not be
+/// dead-reckoned, and all dead-reckoned fields. Appends the predictor states after the update.
 EncodedFields encode_differences(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
                                  FieldMask mask, Tick tick, EncodeCache& cache,
                                  std::vector<Motion>& motions);

@@ -78,17 +78,17 @@ bool FieldStore::quantize_component(const WorldData& world, std::uint32_t index,
             const std::array<std::uint32_t, 2> before{words[0], words[field.words - 1]};
             std::copy_n(now.data(), field.words, words);
             if (is_clamped(field, data, now[0]))
-                note_clamped(world.entities.at_index(index), component);
+                record_clamped(world.entities.at_index(index), component);
             column.ticks[std::size_t{index} * column.field_count + f] = tick;
             differs |= all || field.type != FieldType::reference;
             if (field.type == FieldType::reference) {
                 const EntityId referrer = world.entities.at_index(index);
-                const EntityId named = make_entity_id(now[0], now[1]);
+                const EntityId target = make_entity_id(now[0], now[1]);
                 if (!all) {
                     reference_changes_.push_back(
-                        {referrer, component, make_entity_id(before[0], before[1]), named});
+                        {referrer, component, make_entity_id(before[0], before[1]), target});
                 }
-                if (generation_of(named) != 0) add_referrer(world, referrer, index_of(named));
+                if (generation_of(target) != 0) add_referrer(world, referrer, index_of(target));
             }
         }
         words += field.words;
@@ -96,7 +96,7 @@ bool FieldStore::quantize_component(const WorldData& world, std::uint32_t index,
     return differs;
 }
 
-void FieldStore::note_clamped(EntityId entity, ComponentId component) {
+void FieldStore::record_clamped(EntityId entity, ComponentId component) {
     ++clamped_.values;
     clamped_.entity = entity;
     clamped_.component = component;
@@ -110,37 +110,39 @@ void FieldStore::add_referrer(const WorldData& world, EntityId referrer,
     if (target_index >= referrers_.size()) return;  // an id that was never used
     std::vector<EntityId>& list = referrers_[target_index];
     list.push_back(referrer);
-    // A reference that alternates adds the same referrer many times.
-    if (list.size() >= 16 && std::has_single_bit(list.size())) forget_former(world, target_index);
+    // A reference that alternates between targets adds the same referrer many times.
+    if (list.size() >= 16 && std::has_single_bit(list.size())) prune_referrers(world, target_index);
 }
 
-bool FieldStore::does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
-                           std::uint32_t generation, FieldMask among) const noexcept {
+bool FieldStore::has_reference_to(const WorldData& world, EntityId referrer,
+                                  std::uint32_t target_index, std::uint32_t generation,
+                                  FieldMask among) const noexcept {
     if (!world.entities.is_alive(referrer)) return false;
     const std::uint32_t index = index_of(referrer);
     const KindLayout& its = layout(world.entities.kind_at(index));
     bool found = false;
     for_each_bit(its.references & among, 0, [&](std::size_t f) {
-        const std::uint32_t* named = words(index, its.fields[f]);
-        found |= named[0] == target_index && named[1] != 0 &&
-                 (generation == 0 || named[1] == generation);
+        const std::uint32_t* target = words(index, its.fields[f]);
+        found |= target[0] == target_index && target[1] != 0 &&
+                 (generation == 0 || target[1] == generation);
     });
     return found;
 }
 
-void FieldStore::forget_former(const WorldData& world, std::uint32_t target_index) {
+void FieldStore::prune_referrers(const WorldData& world, std::uint32_t target_index) {
     std::vector<EntityId>& list = referrers_[target_index];
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
-    std::erase_if(
-        list, [&](EntityId one) { return !does_name(world, one, target_index, 0, all_fields); });
+    std::erase_if(list, [&](EntityId one) {
+        return !has_reference_to(world, one, target_index, 0, all_fields);
+    });
 }
 
 std::span<const EntityId> FieldStore::referrers_of(const WorldData& world, EntityId target) {
     const std::uint32_t index = index_of(target);
     if (index >= referrers_.size() || referrers_[index].empty()) return {};
-    // Several observers of the target may need the list.
-    if (!read_since_diff_.test(index)) forget_former(world, index);
+    // Pruned once per diff, because several observers may read the list.
+    if (!read_since_diff_.test(index)) prune_referrers(world, index);
     read_since_diff_.set(index);
     return referrers_[index];
 }
@@ -158,7 +160,7 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
             spawned_.set(index);
             parents_[index] = EntityId::none;
         }
-        // If a subtree moves, only its root has another parent.
+        // If a subtree is attached elsewhere, only its topmost entity changes its parent.
         const EntityId parent = world.groups.group_parent_at(index);
         if (op.type == WorldOp::Type::root && parents_[index] != parent) {
             parents_[index] = parent;
@@ -173,15 +175,16 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
             if (world.entities.at_index(index) == EntityId::none ||
                 !world.entities.has(index, component))
                 return;
-            const bool fresh = spawned_.test(index);
+            const bool is_spawned = spawned_.test(index);
 #ifdef PURVIEW_BREAKABLE
-            if (!fresh && break_stale_every != 0 && (index + tick) % break_stale_every == 0) return;
+            if (!is_spawned && break_stale_every != 0 && (index + tick) % break_stale_every == 0)
+                return;
 #endif
-            if (quantize_component(world, index, component, tick, fresh)) changed_.set(index);
+            if (quantize_component(world, index, component, tick, is_spawned)) changed_.set(index);
         });
     }
     if (!keeps_changed_fields_) return;
-    // Computed once, because every observer of these entities needs it.
+    // Computed once, because every observer of these entities needs the result.
     if (has_audiences_) changed_in_public_.clear_all();
     changed_.for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
@@ -198,7 +201,7 @@ ChangedFields FieldStore::changes_since(std::uint32_t entity_index, KindId kind,
     const auto& list = layouts_[index_of(kind)].fields;
     for (std::size_t f = 0; f < list.size(); ++f) {
         const Tick at = changed_tick(entity_index, list[f]);
-        const bool is_later = at > baseline;  // unpredictable, so no branch
+        const bool is_later = at > baseline;  // branchless: the comparison is unpredictable
         changed.mask |= FieldMask{is_later} << f;
         changed.until = std::min(changed.until, is_later ? at : changed.until);
         changed.from = std::max(changed.from, is_later ? changed.from : at);

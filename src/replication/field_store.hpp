@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The world's values in wire format, and the tick of each change. Every value is quantized once per
-// tick. A field has changed if its quantized value has. An update leaves out fields by their tick
-// of change, never by comparing values with a baseline: a value may go A, B, A while B is in
-// flight. Must not depend on observers, ghosts or slots.
+// tick. A field has changed if its quantized value has changed. An update leaves out fields by
+// their tick of change, never by comparing values with a baseline: a value may change from A to B
+// and back to A while B is in flight. Must not depend on observers, ghosts or slots.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ class FieldStore {
   public:
     explicit FieldStore(const Schema& schema);
 
-    /// Quantizes everything written in this tick. Then changed() contains the entities that differ.
+    /// Quantizes everything that was written in this tick and updates changed().
     void diff(const WorldData& world, Tick tick);
 
-    /// By entity index: entities that differ from the last tick in a field (references excepted) or
-    /// in their parent. Spawned entities are included.
+    /// By entity index: entities with a parent or field (references excepted) that differs from the
+    /// last tick. Spawned entities are included.
     const Bitset& changed() const noexcept { return changed_; }
     /// The entities in changed() that differ in public fields (KindLayout). Empty if all components
     /// of all kinds are for everyone.
@@ -71,38 +71,38 @@ class FieldStore {
         const Column& column = columns_[index_of(field.component)];
         return column.ticks[std::size_t{entity_index} * column.field_count + field.field];
     }
-    /// Numbers that are sent as an end of their range, because they lie beyond it. Counts each
-    /// change to such a value.
+    /// Values outside the range of their field, which are sent as the nearest end of the range.
+    /// Each change to such a value counts.
     struct Clamped {
         std::uint64_t values = 0;
-        EntityId entity = EntityId::none;  ///< the last of them
+        EntityId entity = EntityId::none;  ///< the last entity with such a value
         ComponentId component = ComponentId::none;
         std::uint32_t components = 0;                          ///< ever clamped, a bit each
         std::array<EntityId, Schema::components_max> first{};  ///< by component
     };
     const Clamped& clamped() const noexcept { return clamped_; }
-    /// A reference of a live entity that refers to another entity since this tick.
+    /// A reference of a live entity that changed its target in this tick.
     struct ReferenceChange {
         EntityId referrer;
-        ComponentId component;  ///< that contains the reference
+        ComponentId component;  ///< the component with the reference
         EntityId before;
         EntityId now;
     };
-    /// Reference changes of the last diff. Whether an observer is sent one depends on what it sees,
-    /// so changed_since does not count references.
+    /// Reference changes of the last diff. Whether an observer receives a reference change depends
+    /// on its relevant set, so changed_since does not count references.
     std::span<const ReferenceChange> reference_changes() const noexcept {
         return reference_changes_;
     }
     bool has_references() const noexcept { return has_references_; }
     bool has_extrapolated() const noexcept { return has_extrapolated_; }
-    /// Returns the entities that refer to this one, each once. The list may also contain entities
-    /// that do not, or that refer to an earlier entity with its index; does_name checks that. Valid
-    /// until the next diff.
+    /// Returns the entities that refer to `target`, each once. The list may also contain entities
+    /// that no longer do, or that refer to an earlier entity with the same index: check with
+    /// has_reference_to. Valid until the next diff.
     std::span<const EntityId> referrers_of(const WorldData& world, EntityId target);
     /// Returns whether the referrer refers to the target in one of these fields of its kind.
-    bool does_name(const WorldData& world, EntityId referrer, EntityId target,
-                   FieldMask fields) const noexcept {
-        return does_name(world, referrer, index_of(target), generation_of(target), fields);
+    bool has_reference_to(const WorldData& world, EntityId referrer, EntityId target,
+                          FieldMask fields) const noexcept {
+        return has_reference_to(world, referrer, index_of(target), generation_of(target), fields);
     }
     /// Returns the tick of the last change of the entity's parent within its group; 0: never.
     Tick parent_tick(std::uint32_t entity_index) const noexcept {
@@ -132,12 +132,12 @@ class FieldStore {
         LineVector<Tick> ticks;           ///< [entities][fields]
     };
     void grow(std::uint32_t entities);
-    void note_clamped(EntityId entity, ComponentId component);
+    void record_clamped(EntityId entity, ComponentId component);
     void add_referrer(const WorldData& world, EntityId referrer, std::uint32_t target_index);
     /// `generation` 0: any.
-    bool does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
-                   std::uint32_t generation, FieldMask among) const noexcept;
-    void forget_former(const WorldData& world, std::uint32_t target_index);
+    bool has_reference_to(const WorldData& world, EntityId referrer, std::uint32_t target_index,
+                          std::uint32_t generation, FieldMask among) const noexcept;
+    void prune_referrers(const WorldData& world, std::uint32_t target_index);
     bool quantize_component(const WorldData& world, std::uint32_t index, ComponentId component,
                             Tick tick, bool all);
 
@@ -150,7 +150,7 @@ class FieldStore {
     bool has_extrapolated_ = false;
     /// By index of the target: entities that may refer to it.
     std::vector<std::vector<EntityId>> referrers_;
-    Bitset read_since_diff_;  ///< by the same index: former referrers are removed
+    Bitset read_since_diff_;  ///< by index of the target: its list was pruned since the last diff
     std::vector<ReferenceChange> reference_changes_;
     Clamped clamped_;
     LineVector<Tick> parent_ticks_;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The components of each ghost that one observer is sent (a bit each, KindLayout), and those of
-// them that it gained and may not have yet: these are sent in full. In a slot of a kind without
-// restricted components, all are allowed.
+// The allowed components of each ghost of one observer: those that it is sent, a bit each
+// (KindLayout). Gained components became allowed, but the observer may not have them yet: they are
+// sent in full. If no component of a kind is restricted, all are allowed.
 // Reads marks and send state, writes only its own data.
-// Invariant: a slot with neither all components nor exactly the public ones is special.
+// Invariant: a slot with neither all components nor exactly the public ones is special
+// (GhostMarks).
 // Must not depend on the decision which components are allowed (server/audience_filter).
 #pragma once
 
@@ -45,8 +46,8 @@ class GhostAudience {
     bool is_public_only(LocalId slot) const noexcept {
         return flags_.test(&AudienceWords::public_only, slot);
     }
-    /// Returns whether the slot has neither all components nor exactly the public ones. It stays
-    /// special.
+    /// Returns whether the slot has neither all components nor exactly the public ones. Such a slot
+    /// stays special.
     bool is_individual(LocalId slot) const noexcept {
         return its_[slot].allowed != all_components && !is_public_only(slot);
     }

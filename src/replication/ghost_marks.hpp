@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What may have to be sent for a ghost besides changed fields: its link (owner and allowed
-// components), references with a target that came or went, the resume of a retained ghost, and
-// everything that a queued RPC needs. Each mark is a tick and is sent until the baseline covers it.
-// Almost all slots have no mark. A flag (is_special) marks those that have one, and only they are
-// checked one by one.
+// components, sent together with the parent; not the network link), references to targets that
+// entered or left, the resume of a retained ghost, and everything that a queued RPC needs. Each
+// mark is a tick. Its data is sent until the baseline covers that tick. Almost all slots have no
+// mark. The flag "special" (is_special) is set for the others, and only these are checked one by
+// one.
 // Invariant: the ticks of a slot that is not special are covered by its baseline.
 // Must not depend on when a baseline changes.
 #pragma once
@@ -25,7 +26,7 @@ class GhostMarks {
     GhostMarks(const GhostMarks&) = delete;  // blocks belong to one table
     GhostMarks& operator=(const GhostMarks&) = delete;
 
-    /// Returns whether more, or less, than its changed fields may have to be sent.
+    /// Returns whether an update may need more, or fewer, than the changed fields.
     bool is_special(LocalId slot) const noexcept { return flags_.test(&MarkWords::special, slot); }
     SlotMask<&SlotBlock::marks> special() const noexcept {
         return flags_.mask(&MarkWords::special);
@@ -42,15 +43,16 @@ class GhostMarks {
     }
     /// The same, even if the baseline covers it.
     Tick last_resumed_tick(LocalId slot) const noexcept { return its_[slot].resumed; }
-    /// The newest such tick of all slots.
+    /// The newest tick in which any slot was resumed.
     Tick newest_resumed_tick() const noexcept { return newest_resumed_; }
+    /// Returns whether an RPC requires all data of the ghost in this tick.
     bool is_requested(LocalId slot, Tick now) const noexcept {
         return is_special(slot) && its_[slot].requested == now;
     }
     bool is_owned(LocalId slot) const noexcept { return its_[slot].is_owned; }
     /// Tick in which the observer lost ownership; 0: never.
     Tick disowned_tick(LocalId slot) const noexcept { return its_[slot].disowned; }
-    /// Returns whether no mark of the slot is newer.
+    /// Returns whether no mark of the slot is newer than the baseline.
     bool is_covered_by(LocalId slot, Tick baseline) const noexcept {
         const SlotMarks& its = its_[slot];
         return std::max({its.link, its.reference, its.resumed, its.requested}) <= baseline;
@@ -65,12 +67,12 @@ class GhostMarks {
         PURVIEW_ASSERT(!is_special(slot));
         its_[slot] = {.is_owned = is_owned};
     }
-    /// Makes the slot special: it has a mark of the current tick.
+    /// Makes the slot special. Call when it gets a mark.
     void set_special(LocalId slot) noexcept {
         flags_.set(&MarkWords::special, slot);
         words_with_special_ |= slot_bit(static_cast<LocalId>(slot_word(slot)));
     }
-    /// Ends that: the baseline covers all marks of the slot.
+    /// Makes the slot ordinary again. Call when the baseline covers all its marks.
     void reset_special(LocalId slot) noexcept {
         PURVIEW_ASSERT(is_special(slot));
         flags_.reset(&MarkWords::special, slot);
@@ -87,12 +89,12 @@ class GhostMarks {
         set_special(slot);
         its_[slot].requested = now;
     }
-    /// Parent, owner and references of a resumed ghost are sent again.
+    /// Marks a resumed ghost: its parent, owner and references are sent again.
     void mark_resumed(LocalId slot, bool is_owned, Tick now) noexcept;
     void set_owned(LocalId slot, bool is_owned, Tick now) noexcept;
     void release(LocalId slot) noexcept { flags_.reset_all(slot); }
-    /// Call after visiting a word that may have special slots. Updates may_have_special if it has
-    /// none.
+    /// Call after visiting a word that may have special slots. If it has none, resets
+    /// may_have_special.
     void update_word(std::size_t word) noexcept {
         if (flags_[word].special != 0) return;
         words_with_special_ &= ~slot_bit(static_cast<LocalId>(word));

@@ -8,7 +8,7 @@ namespace purview {
 
 namespace {
 
-/// From this size on, spare room costs more than a list that has to grow.
+/// From this number of slots on, spare room costs more than growing the list.
 constexpr std::size_t many_slots = 512;
 
 }  // namespace

@@ -12,9 +12,9 @@
 //
 // Slots are found by entity id and do not depend on the slots of the world. Local ids are dense and
 // small, so an observer cannot derive the number or the ids of hidden entities from them. An id is
-// free again only when a packet with its leave is acknowledged, so on the wire it never refers to
-// two entities. An entity that returns before that has two slots for a while. Every packet with the
-// enter of the new slot repeats the leave of the old one (for_each_superseded).
+// reused only after a packet with its leave was acknowledged, so on the wire it never refers to two
+// entities. An entity that returns earlier has two slots for a while. Every packet with the enter
+// of the new slot repeats the leave of the old one (for_each_superseded).
 // Invariants: is_sound(). Must not depend on baselines, retention or packets.
 #pragma once
 
@@ -51,7 +51,7 @@ class GhostSlots {
                    ? slot
                    : no_local_id;
     }
-    /// The same for the current entity with this index.
+    /// Returns the slot of the relevant entity with this index, or no_local_id.
     LocalId find_at(std::uint32_t index) const noexcept {
         const LocalId* slot = slot_of_.find(index);
         return slot != nullptr && is_live(*slot) ? *slot : no_local_id;
@@ -70,9 +70,8 @@ class GhostSlots {
     }
     void prefetch_release(LocalId slot) const noexcept { slot_of_.prefetch(entity_index(slot)); }
     /// Calls visit(slot) for every older slot of the same entity with a leave that is not known to
-    /// have arrived. A packet with the enter of `slot` must have these leaves, too. The end of the
-    /// old ghost and the start of the new one then arrive together, and the observer never has
-    /// both.
+    /// have arrived. A packet with the enter of `slot` must also have these leaves. Then the old
+    /// ghost ends when the new one starts, and the observer never has both.
     template <class Visit>
     void for_each_superseded(LocalId slot, Visit&& visit) const {
         if (!PURVIEW_GUARD_OR(one_ghost, !succession_.is_empty(), false)) return;
@@ -95,6 +94,7 @@ class GhostSlots {
     }
     bool is_used(LocalId slot) const noexcept { return flags_.test(&SlotWords::used, slot); }
     bool is_live(LocalId slot) const noexcept { return flags_.test(&SlotWords::live, slot); }
+    /// Acknowledged: the observer has the ghost.
     bool is_held(LocalId slot) const noexcept { return flags_.test(&SlotWords::held, slot); }
     /// Acknowledged: the observer has at most a retained ghost.
     bool is_away(LocalId slot) const noexcept { return flags_.test(&SlotWords::away, slot); }
@@ -116,7 +116,7 @@ class GhostSlots {
     Reason leave_reason(LocalId slot) const noexcept { return life_[slot].leave_reason; }
 
     // -- all slots ------------------------------------------------------------------------------
-    /// Slots are below this, a multiple of 64.
+    /// All slots are below this multiple of 64.
     std::uint32_t end() const noexcept {
         return static_cast<std::uint32_t>(flags_.size() * bits_per_word);
     }
@@ -144,10 +144,10 @@ class GhostSlots {
     LocalId enter(EntityId entity, KindId kind, Reason reason);
     /// Makes a retained slot live again: its entity is relevant.
     void resume(LocalId slot, Reason reason);
-    /// Ends relevance. Returns false if the observer was never sent anything of the entity; then
+    /// Ends relevance. Returns false if nothing of the entity was ever sent to the observer; then
     /// call release() at once.
     bool leave(LocalId slot, Reason reason, Tick now);
-    /// Retention ended, so a leave must be sent.
+    /// Ends retention: a leave must be sent.
     void retention_ended(LocalId slot, Tick now) noexcept;
     void release(LocalId slot) noexcept;
     void set_extrapolated(LocalId slot) noexcept { flags_.set(&SlotWords::extrapolated, slot); }
@@ -160,31 +160,31 @@ class GhostSlots {
     }
     void enter_delivered(LocalId slot) noexcept { flags_.set(&SlotWords::held, slot); }
     void enter_lost(LocalId slot) noexcept { flags_.set(&SlotWords::needs_enter, slot); }
-    /// A reference to its id was sent before its enter. Its leave is now needed as if its enter had
-    /// been sent.
+    /// Records that a reference to this id was sent before the enter. From now on, the slot needs a
+    /// leave as if its enter had been sent.
     void reference_sent(LocalId slot) noexcept {
         PURVIEW_ASSERT(is_live(slot));
         flags_.set(&SlotWords::ever_sent, slot);
     }
-    /// The ghost is visible: no update is sent between a leave and the packet that resumes the
-    /// ghost.
+    /// Records a delivered update. The ghost is then visible, because no update is sent between a
+    /// leave and the packet that resumes the ghost.
     void update_delivered(LocalId slot) noexcept { flags_.reset(&SlotWords::away, slot); }
     void leave_sent(LocalId slot) noexcept {
         flags_.reset(&SlotWords::needs_leave, slot);
         ++life_[slot].leaves_in_flight;
     }
-    /// The observer has the ghost no longer. Returns true if the slot must be released. Returns
-    /// false if another packet with its leave is in flight: its status would be attributed to the
-    /// next ghost.
+    /// Records that the observer no longer has the ghost. Returns true if the slot must be
+    /// released. Returns false if another packet with its leave is in flight: its status would be
+    /// attributed to the next ghost in the slot.
     [[nodiscard]] bool leave_delivered(LocalId slot) noexcept;
-    /// The leave is sent again unless another packet has it. Returns true if one has arrived:
-    /// release the slot.
+    /// Records a lost leave. It is sent again unless another packet in flight has it. Returns true
+    /// if another packet delivered it; then the slot must be released.
     [[nodiscard]] bool leave_lost(LocalId slot) noexcept;
-    /// The same for a leave that retains the ghost.
+    /// The same for a leave that retains the ghost: sent, delivered, lost.
     void retain_sent(LocalId slot) noexcept { flags_.reset(&SlotWords::needs_leave, slot); }
     void retain_delivered(LocalId slot) noexcept { flags_.set(&SlotWords::away, slot); }
     void retain_lost(LocalId slot) noexcept { flags_.set(&SlotWords::needs_leave, slot); }
-    /// Test builds: its leave is never sent (PURVIEW_BREAKABLE).
+    /// Test builds: never sends the leave of the slot (PURVIEW_BREAKABLE).
     void inject_silent_leave(LocalId slot) noexcept { flags_.reset(&SlotWords::needs_leave, slot); }
 
   private:
@@ -196,7 +196,8 @@ class GhostSlots {
     std::uint32_t used_count_ = 0;
     std::uint32_t live_count_ = 0;
     std::size_t first_free_ = 0;  ///< all words before it are full
-    /// By entity index: the newest slot, which may be a leaving one of an older generation.
+    /// By entity index: the newest slot. It may be the leaving slot of an earlier entity with this
+    /// index.
     FlatMap<std::uint32_t, LocalId> slot_of_;
     SlotSuccession succession_;
     ChangeLog enter_leave_log_;

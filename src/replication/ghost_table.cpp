@@ -9,7 +9,7 @@ namespace purview {
 
 namespace {
 
-/// Returns updates of a lost packet that have no item and must be sent again.
+/// Returns the slots with an update in the lost packet that had no item and must be sent again.
 std::uint64_t updates_lost(const PacketRecords& records, const GhostSlots& slots,
                            const PacketRecord& record, std::size_t word) noexcept {
     const SlotWords& of = slots.of(word);
@@ -36,7 +36,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
     return slot;
 }
 
-/// The ghost continues from what the observer has. Parent, owner and references are sent again.
+/// Continues the retained ghost that the observer has. Parent, owner and references are sent again.
 LocalId GhostTable::resume(LocalId slot, bool owned, Tick now, Reason reason) {
     retained_.end(slot);
     slots_.resume(slot, reason);
@@ -58,7 +58,7 @@ bool GhostTable::leave(LocalId slot, Reason reason, RetentionPeriod period) {
         release(slot);
         return false;
     }
-    // Only a ghost that the observer is known to have can be resumed.
+    // A ghost can be resumed only if the observer is known to have it.
     const bool is_retained = period.policy != Retention::despawn &&
                              PURVIEW_GUARD(copy_is_held, slots_.is_held(slot)) &&
                              PURVIEW_GUARD(copies_kept, retained_.has_room());
@@ -68,7 +68,7 @@ bool GhostTable::leave(LocalId slot, Reason reason, RetentionPeriod period) {
     return true;
 }
 
-/// All parts have as many words as the slots.
+/// Gives all parts as many words as the slots have.
 void GhostTable::grow() {
     const std::size_t words = blocks_.size(), room = blocks_.capacity();
     audience_.grow(words, room);
@@ -107,7 +107,7 @@ void GhostTable::set_layout(LocalId slot, bool is_restricted, unsigned extrapola
     PURVIEW_ASSERT(slots_.is_live(slot));
     PURVIEW_ASSERT(motions_.is_extrapolated(slot) == slots_.is_extrapolated(slot));
     if (is_restricted) audience_.set_restricted(slot);
-    if (extrapolated_fields == 0 || motions_.is_extrapolated(slot)) return;  // it was retained
+    if (extrapolated_fields == 0 || motions_.is_extrapolated(slot)) return;  // resumed
     slots_.set_extrapolated(slot);
     motions_.begin(slot, extrapolated_fields);
 }
@@ -181,7 +181,7 @@ void GhostTable::sent(PacketRecord& record, LocalId slot, SentAs as,
     const bool is_plain = as == SentAs::enter && motions.empty() &&
                           !sends_.has_older_baseline(slot) && !marks_.is_special(slot) &&
                           !rates_.has_policy(slot);
-    // The tick identifies the packet. Leaves count their packets instead.
+    // The tick identifies the packet. For leaves, the packets are counted instead.
     PURVIEW_ASSERT(is_plain || sends_.sent_tick(slot) != record.tick || as == SentAs::leave);
     sends_.item_sent(slot, record.tick, !is_plain);
     switch (as) {
@@ -199,7 +199,7 @@ void GhostTable::sent(PacketRecord& record, LocalId slot, SentAs as,
     block_if_remainder(slot, record.tick);
 }
 
-/// The remainder waits until this part has arrived.
+/// If the slot has a remainder, blocks it until this part has arrived.
 void GhostTable::block_if_remainder(LocalId slot, Tick now) noexcept {
     if (!marks_.is_special(slot) || !staged_.has_remainder(slot)) return;
     staged_.advance(slot);
@@ -249,9 +249,9 @@ void GhostTable::delivered(const PacketRecord& record) {
         if (item.as == SentAs::leave) slots_.prefetch_release(item.slot);
     });
     records_.for_each_item(record, [&](SentItem item) { delivered_item(record, item); });
-    const bool is_exact = slots_.words() <= bits_per_word;  // each hint is for one word
+    const bool is_exact = slots_.words() <= bits_per_word;  // one bit of a hint is one word
     for (std::size_t w = 0; w < record.words; ++w) {
-        // Deliveries need no processing in words without stored times or special slots.
+        // A delivery changes nothing in a word without stored times and special slots.
         if (!sends_.may_have_older(w) && !marks_.may_have_special(w)) continue;
         const std::uint64_t stored = blocks_[w].send.has_older_baseline | blocks_[w].marks.special;
         for_each_bit(
@@ -301,25 +301,24 @@ void GhostTable::delivered_update(const PacketRecord& record, LocalId slot) noex
     if (sends_.has_older_baseline(slot)) sends_.delivered(slot, record.tick);
 }
 
-/// Processes a delivery of the oldest packet. The slot is no longer special once all its marks are
-/// covered. While other packets of the same tick are in flight, the baseline is the tick before.
-/// Later updates must not reveal when a component that the observer gained in this tick was
-/// written.
+/// Updates the marks of a slot after the oldest packet was delivered. The slot is no longer special
+/// once all its marks are covered. For gained components, the baseline is the tick before the
+/// packet's while other packets of that tick are in flight: later updates must not reveal when a
+/// component that the observer gained in this tick was written.
 void GhostTable::cover(LocalId slot, Tick delivered) noexcept {
     if (!marks_.is_special(slot)) return;
     if (retained_.has_copies() && slots_.is_live(slot) &&
         marks_.last_resumed_tick(slot) <= delivered)
         retained_.drop_copy(slot);
-    // A slot with a remainder stays special, too, because a part of it has not been sent yet.
+    // A slot with a remainder is individual and stays special: a part of it has not been sent yet.
     const bool is_whole = PURVIEW_GUARD_OR(gained_before, records_.oldest_ends_tick(), true);
     if (!audience_.is_individual(slot) && marks_.is_covered_by(slot, delivered) &&
         audience_.is_covered_by(slot, is_whole ? delivered : delivered - 1))
         marks_.reset_special(slot);
 }
 
-/// Gives an older baseline to all slots of lost packets at once. That searches all packets in
-/// flight, and one datagram of a client may report hundreds of packets with different slots as
-/// lost.
+/// Stores an older baseline for the slots of all these packets in one search through the packets in
+/// flight. One datagram of a client may report hundreds of packets with different slots as lost.
 void GhostTable::expect_lost(std::span<const std::uint32_t> sequences) {
     if (sequences.empty()) return;
     auto next = sequences.begin();
@@ -354,7 +353,7 @@ void GhostTable::lost(const PacketRecord& record) {
         for_each_bit(updates_lost(records_, slots_, record, w), w * bits_per_word,
                      [&](std::size_t s) {
                          const auto slot = static_cast<LocalId>(s);
-                         // Unless a later packet repeated everything that this one had.
+                         // Otherwise a later packet repeated everything that this one had.
                          if (sends_.sent_tick(slot) == record.tick)
                              sends_.want_again(slot, record.tick);
                      });
@@ -374,7 +373,7 @@ void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
             sends_.want_again(slot, record.tick);
             break;
         case SentAs::update:
-            // Later packets had all of it, but may be lost, too.
+            // Later packets repeated all of it, but may be lost, too.
             if (is_live) (void)sends_.store_unacked(slot, record.tick);
             if (sends_.sent_tick(slot) == record.tick && PURVIEW_GUARD(relevance_of_items, is_live))
                 sends_.want_again(slot, record.tick);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The state that one observer has of the world, as far as the server knows: its ghosts, by local id
-// (slot). Each part owns its data. This class implements the steps that change several parts: enter
-// and leave, the changes of a tick, the content of a packet, and its delivery status.
+// What one client has, as far as the server knows: its ghosts, by local id (slot). Each part owns
+// its data. This class implements the steps that change several parts: enter and leave, the changes
+// of a tick, the content of a packet, and its delivery status.
 //
 //   slots      the entity of each slot, and its state between enter and acknowledged leave
-//   marks      what has to be sent besides changed fields: link, references, requests
+//   marks      what has to be sent besides changed fields; a slot with a mark is "special"
 //   audience   which components are allowed
 //   sends      what waits to be sent, since when, and baselines
 //   rates      priority weights and send intervals
@@ -63,15 +63,15 @@ class GhostTable {
     /// or resumes the ghost.
     LocalId enter(EntityId entity, KindId kind, bool owned, Tick now,
                   Reason reason = Reason::entered);
-    /// The entity is not relevant any more. Returns whether the ghost is retained.
+    /// Ends the relevance of the entity. Returns whether the ghost is retained.
     bool leave(LocalId slot, Reason reason, RetentionPeriod period = {});
-    /// Stores the state that the observer saw last, for a ghost that has just left and is retained.
-    void set_copy(LocalId slot, KeptCopy copy) {
+    /// Stores the state that the observer had last, for a ghost that has just left and is retained.
+    void set_copy(LocalId slot, RetainedCopy copy) {
         PURVIEW_ASSERT(!slots_.is_live(slot));
         retained_.set_copy(slot, std::move(copy));
     }
-    /// Ends expired retentions and, unless there is room for `many` more, the oldest of the others.
-    /// Calls visit(slot) for each; these ghosts leave for good.
+    /// Ends expired retentions. If there is no room for `many` more, also ends the oldest of the
+    /// others. Calls visit(slot) for each ended retention; a leave is then sent.
     template <class Visit>
     void drop_retained(Tick now, std::size_t many, Visit&& visit) {
         retained_.end_expired(now, many, [&](LocalId slot) {
@@ -79,8 +79,8 @@ class GhostTable {
             visit(slot);
         });
     }
-    /// Returns whether its entity left and the observer has not acknowledged the leave or, for a
-    /// retained ghost, the retention.
+    /// Returns whether the entity of the slot left and the observer has not acknowledged it yet:
+    /// the leave or, for a retained ghost, the retention.
     bool is_leaving(LocalId slot) const noexcept {
         const bool has_left = slots_.is_used(slot) && !slots_.is_live(slot);
         return has_left && !(retained_.is_retained(slot) && sends_.is_away(slot));
@@ -92,7 +92,7 @@ class GhostTable {
     }
 
     // -- what has to be sent --------------------------------------------------------------------
-    /// Sets whether the observer owns the entity; sent with the next update.
+    /// Sets whether the observer owns the entity. Sent with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
     /// Sets the components that the observer is sent, a bit each (KindLayout). Gained components
     /// are sent in full. `public_components`: the components of its kind that most observers are
@@ -102,54 +102,57 @@ class GhostTable {
     /// Call after the enter. Sets the properties of the ghost's kind: whether it has components
     /// with an audience, and the number of its dead-reckoned fields.
     void set_layout(LocalId slot, bool is_restricted, unsigned extrapolated_fields);
-    /// The target of a reference of the entity came or went; sent with the next update.
+    /// Resends the references with the next update: the target of one of them entered or left.
     void touch_references(LocalId slot, Tick now);
-    /// Requests that the link is sent again.
+    /// Resends the link of the ghost: its owner and allowed components.
     void touch_link(LocalId slot, Tick now);
-    /// Adds everything that the observer is not known to have to the plan of this tick. Ignores
-    /// slots that are not live.
+    /// Adds everything that the observer is not known to have to the plan of this tick, for a
+    /// queued RPC. Ignores slots that are not live.
     void request(LocalId slot, Tick now);
-    /// A part of the entity's changes must be sent individually, outside shared payloads.
+    /// Sends a part of the entity's changes individually, outside shared payloads.
     void send_individually(EntityId entity, Tick now);
-    /// Not everything fits: the remainder waits until the part that is sent now has arrived, and
-    /// then starts with component `next`.
+    /// Call if not everything fits. The remainder waits until the part that is sent now has
+    /// arrived, and then starts with component `next`.
     void set_remainder(LocalId slot, std::size_t next);
     void clear_remainder(LocalId slot) noexcept {
         if (marks_.is_special(slot)) staged_.clear_remainder(slot);
     }
     /// Ends the wait: there is nothing to send.
     void settle(LocalId slot) noexcept { sends_.settle(slot); }
-    /// Test builds: its enter or, if it left, its leave is never sent (PURVIEW_BREAKABLE).
+    /// Test builds: never sends the enter of the slot or, if its entity left, the leave
+    /// (PURVIEW_BREAKABLE).
     void inject_silence(LocalId slot) noexcept {
         slots_.is_live(slot) ? sends_.block(slot) : slots_.inject_silent_leave(slot);
     }
 
     // -- ticks ----------------------------------------------------------------------------------
-    /// Starts a tick. What was not sent in the last tick waits since then.
+    /// Starts a tick. Whatever was not sent in the last tick has waited since that tick.
     void begin_tick(Tick now) noexcept;
     /// Ends sending in this tick.
     void end_tick() noexcept { sends_.end_tick(); }
-    /// Marks live slots as pending if their entity changed. For some slots the condition is
-    /// narrower:
+    /// Marks live slots as pending if their entity changed. For some slots the condition differs:
     /// - public components only: one of these changed.
-    /// - other restricted and special slots: is_replicated(slot) returns that an allowed component
-    ///   changed. Other changes must not even cause a resend of what is in flight.
-    /// - dead-reckoned fields: is_off(slot) returns that the observer's prediction is wrong.
+    /// - other slots with restricted components and a mark: only if is_replicated(slot), which
+    ///   tests whether an allowed component changed. A hidden change must not resend data in
+    ///   flight.
+    /// - dead-reckoned fields: if needs_update(slot), which tests whether the prediction is wrong
+    ///   or another allowed field changed. While the prediction moves, the entity itself need not
+    ///   have changed.
     ///
-    /// `covered`: slots with changes of this tick in shared payloads, if there are any; slots past
-    /// its end are not covered.
-    template <class IsReplicated, class IsOff>
+    /// `covered`: slots with their changes of this tick in shared payloads. It may be shorter than
+    /// the table, also empty; slots past its end are not covered.
+    template <class IsReplicated, class NeedsUpdate>
     void gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
                 std::span<const std::uint64_t> covered, IsReplicated&& is_replicated,
-                IsOff&& is_off);
-    /// Slots of a word that are pending and need no further check.
+                NeedsUpdate&& needs_update);
+    /// Returns the pending slots of a word that need no further check.
     std::uint64_t due_at_once(std::size_t word) const noexcept {
         const SlotBlock& of = blocks_[word];
         return of.send.pending & ~(of.send.blocked | of.marks.special | of.rates.has_policy);
     }
-    /// Returns whether the observer is sent exactly what changed since its baseline, of all
-    /// components or of the public ones.
-    bool is_usual(LocalId slot) const noexcept {
+    /// Returns whether an update of the slot is a plain delta: all fields, or all public fields,
+    /// that changed since the baseline.
+    bool is_plain_delta(LocalId slot) const noexcept {
         const SlotBlock& of = blocks_[slot_word(slot)];
         return (of.life.held & ~(of.marks.special | of.life.extrapolated) & slot_bit(slot)) != 0;
     }
@@ -159,36 +162,37 @@ class GhostTable {
                              std::span<float, bits_per_word> out) noexcept {
         return rates_.priorities(word, now, sends_.store_waits(word), idle, least, out);
     }
-    /// Holds from gather() on, within the tick: pending slots are relevant, and no relevant slot is
-    /// leaving. For assertions: checks all slots.
+    /// For assertions: checks all slots. From gather() to the end of the tick, pending slots are
+    /// relevant, and no relevant slot is leaving.
     bool is_sound() const noexcept {
         return slots_.is_sound() && sends_.is_sound() && retained_.is_sound();
     }
 
     // -- packets --------------------------------------------------------------------------------
-    /// Starts the record of a packet, for everything noted from now on. Kept until its delivery
-    /// status is known.
+    /// Starts the record of a packet for everything that is recorded from now on. It is stored
+    /// until the delivery status of the packet is known.
     PacketRecord& begin_packet(std::uint32_t sequence, Tick tick);
     /// `motions`: predictor states of all dead-reckoned fields, if they are sent.
     void sent(PacketRecord& record, LocalId slot, SentAs as, std::span<const Motion> motions = {});
     /// The same for updates of 64 slots, without predictor states.
     void sent_updates(PacketRecord& record, std::size_t word, std::uint64_t slots);
-    /// A reference to this id was sent before its enter.
+    /// Records that a reference to this id was sent before its enter.
     void reference_sent(LocalId slot) noexcept { slots_.reference_sent(slot); }
-    /// The packet has the shared payloads that were planned in gather().
+    /// Records that the packet has the shared payloads that were planned in gather().
     void sent_sections(PacketRecord& record);
     /// Drops the planned shared payloads; their changes become pending. begin_tick() does this if
     /// no packet had them.
     void give_up_sections() noexcept;
-    /// Call before resolve(). Sends changes from the shared payloads of a lost packet individually,
-    /// for slots where changed_in(slot) returns that this was the last change.
+    /// Call before resolve(). Sends the changes from the shared payloads of a lost packet
+    /// individually, for slots where changed_in(slot) returns true: they have not changed since
+    /// that packet.
     template <class ChangedIn>
     void lost_sections(const PacketRecord& record, ChangedIn&& changed_in);
     /// Optional call before resolve(): these packets, in order of sequence, will be reported as
     /// lost. Faster if one datagram reports many.
     void expect_lost(std::span<const std::uint32_t> sequences);
     /// Reports the delivery status of a packet. Packets must be in order of sequence, each once.
-    /// Numbers without a record are ignored.
+    /// Sequence numbers without a record are ignored.
     void resolve(std::uint32_t sequence, bool was_delivered);
 
     // -- memory ---------------------------------------------------------------------------------
@@ -236,7 +240,7 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
         for_each_bit(slots, w * bits_per_word, [&](std::size_t s) {
             const auto slot = static_cast<LocalId>(s);
             if (!changed_in(slot)) return;
-            // Individual updates since then had all of it, but may be lost, too.
+            // Individual updates since then repeated all of it, but may be lost, too.
             const SlotTimes& times = sends_.store_unacked(slot, record.tick);
             if (!sends_.is_pending(slot) && times.sent < record.tick)
                 sends_.want_again(slot, record.tick);
@@ -244,10 +248,10 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
     }
 }
 
-template <class IsReplicated, class IsOff>
+template <class IsReplicated, class NeedsUpdate>
 void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
                         std::span<const std::uint64_t> covered, IsReplicated&& is_replicated,
-                        IsOff&& is_off) {
+                        NeedsUpdate&& needs_update) {
     PURVIEW_ASSERT(covered.size() <= slots_.words());
     begin_tick(now);
     sectioned_.clear();
@@ -255,20 +259,20 @@ void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, 
     for (std::size_t w = 0; w < blocks_.size(); ++w) {
         const SlotWords& life = blocks_[w].life;
         const SendWords& send = blocks_[w].send;
-        const std::uint64_t requested =
+        const std::uint64_t candidates =
             PURVIEW_GUARD_OR(relevance, life.live, life.used) & ~send.pending;
-        if (requested == 0) continue;
-        std::uint64_t wanted = requested & slots_.slots_in(changed, w);
+        if (candidates == 0) continue;
+        std::uint64_t wanted = candidates & slots_.slots_in(changed, w);
         if (w < covered.size()) {
             sectioned_[w] = wanted & covered[w];
             wanted &= ~covered[w];
         }
         if (life.extrapolated != 0) {
-            for_each_bit(requested & life.extrapolated, w * bits_per_word, [&](std::size_t s) {
+            for_each_bit(candidates & life.extrapolated, w * bits_per_word, [&](std::size_t s) {
                 const std::uint64_t bit = std::uint64_t{1} << (s % bits_per_word);
                 const auto slot = static_cast<LocalId>(s);
                 if ((wanted & bit) == 0 && !motions_.is_moving(slot)) return;
-                wanted = is_off(slot) ? wanted | bit : wanted & ~bit;
+                wanted = needs_update(slot) ? wanted | bit : wanted & ~bit;
             });
         }
         const AudienceWords& audience = blocks_[w].audience;

@@ -18,8 +18,8 @@ struct HeldReport {
     std::uint32_t sequence = 0;
     Tick tick = 0;
     std::uint32_t relevant = 0;
-    std::uint32_t backlog = 0;                ///< relevant, and not held yet
-    std::uint32_t unacknowledged_leaves = 0;  ///< held, and not relevant any more
+    std::uint32_t backlog = 0;                ///< relevant, but not held yet
+    std::uint32_t unacknowledged_leaves = 0;  ///< held, but no longer relevant
 };
 
 class HeldReports {
@@ -29,7 +29,8 @@ class HeldReports {
     bool are_kept() const noexcept { return keeps_; }
     /// Returns the report of the last acknowledged packet that has one.
     const HeldReport& last() const noexcept { return last_; }
-    /// Updates the report after delivery of the packet. The slots must already include it.
+    /// Updates the report after the delivery of a packet. `slots` must already include that
+    /// delivery.
     void update(const GhostSlots& slots, const PacketRecords& records,
                 const PacketRecord& record) noexcept;
 

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Ghosts that were sent before the rest of their group. The client does not show them yet. When the
-// group has arrived, its root is sent with that information.
-// Invariant: no slot is listed twice. A listed slot may be free or have another ghost by now.
+// whole group has arrived, its root is sent again, marked as complete.
+// Invariant: no slot is listed twice. A listed slot may meanwhile be free or have another ghost.
 #pragma once
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 // predictor states) is an item of a list.
 // Invariants: records are in the order of their packets; ticks do not decrease; a slot has at most
 // one update in a packet.
-// Must not depend on the consequences for a ghost.
+// Must not depend on what a delivery status changes in a ghost.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct SentItem {
     bool has_motions;
 };
 
-/// One packet. Positions refer to the rings of PacketRecords.
+/// One packet. Its positions are those in the queues of PacketRecords.
 struct PacketRecord {
     std::uint32_t sequence = 0;
     Tick tick = 0;
@@ -37,7 +37,7 @@ struct PacketRecord {
     bool has_sections = false;     ///< has shared payloads (docs/shared.md)
     bool has_live = false;         ///< has the mask of relevant slots
     std::uint64_t first_item = 0;  ///< position in the list
-    std::uint64_t updated = 0;     ///< [words] slots with an update only
+    std::uint64_t updated = 0;     ///< [words] slots with an update that has no item
     std::uint64_t live = 0;        ///< [words] slots that were relevant
     std::uint64_t sectioned = 0;   ///< [words] slots in shared payloads
 };
@@ -159,7 +159,8 @@ class PacketRecords {
         return record.sequence == sequence && record.has_sections ? &record : nullptr;
     }
 
-    /// The delivery status of the oldest is known. It remains until drop_oldest().
+    /// Call when the delivery status of the oldest record is known. The record remains until
+    /// drop_oldest().
     void begin_resolution() noexcept {
         PURVIEW_ASSERT(!empty() && last_resolved_tick_ <= oldest().tick);
         last_resolved_tick_ = oldest().tick;

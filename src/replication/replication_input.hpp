@@ -19,9 +19,9 @@ struct ReplicationInput {
     EncodeCache& cache;
     Tick tick;
     bool break_order = false;       ///< test builds: children first, no parent gate
-    SharedCells* shared = nullptr;  ///< for nodes in a shared mode; set if an observer reads one
+    SharedCells* shared = nullptr;  ///< null if no observer reads shared payloads
     float enter_priority = 1;       ///< weight of enters
-    bool has_limits = false;        ///< some kind has a KindDef::limit_per_tick
+    bool has_limits = false;        ///< a kind has a KindDef::limit_per_tick
     bool break_audience = false;    ///< test builds: updates ignore audiences
 };
 

@@ -3,10 +3,9 @@
 //
 // Retained ghosts of one observer: their entity left, and the client keeps the ghost for a while
 // (Retention). An entity that returns in time resumes the same slot. Stores these slots, the end of
-// their retention, and the state that the client saw last.
-// Invariants: at most count_max slots; count() is the number of retained slots; no retention ends
-// before `until_`. Allocates nothing while nothing is retained.
-// Must not depend on relevance or packets.
+// their retention, and the state that the client had last. Invariants: at most count_max slots;
+// count() is the number of retained slots; no retention ends before `until_`. Allocates nothing
+// while nothing is retained. Must not depend on relevance or packets.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 
 #include "core/flat_map.hpp"
 #include "purview/types.hpp"
-#include "replication/kept_copy.hpp"
+#include "replication/retained_copy.hpp"
 #include "replication/slot_words.hpp"
 
 namespace purview {
@@ -26,7 +25,7 @@ namespace purview {
 /// Whether, and until when, a ghost is retained after its entity left.
 struct RetentionPeriod {
     Retention policy = Retention::despawn;
-    Tick until = 0;  ///< tick in which it is dropped
+    Tick until = 0;  ///< tick in which the ghost is dropped
 };
 
 class RetainedGhosts {
@@ -51,20 +50,20 @@ class RetainedGhosts {
     /// Retains the slot from tick `now` on. There must be room.
     void begin(LocalId slot, EntityId entity, RetentionPeriod period, Tick now);
     void end(LocalId slot) noexcept;
-    /// Ends expired retentions and, unless there is room for `many` more, the oldest of the others.
-    /// Calls visit(slot) for each.
+    /// Ends expired retentions. If there is no room for `many` more, also ends the oldest of the
+    /// others. Calls visit(slot) for each ended retention.
     template <class Visit>
     void end_expired(Tick now, std::size_t many, Visit&& visit);
 
-    /// Stores the state that the client saw last. It remains after the retention, until the client
-    /// is known to have resumed the ghost or the slot is free.
-    void set_copy(LocalId slot, KeptCopy copy) {
+    /// Stores the state that the client had last. The copy remains after the retention, until the
+    /// client is known to have resumed the ghost or the slot is free.
+    void set_copy(LocalId slot, RetainedCopy copy) {
         PURVIEW_ASSERT(is_retained(slot));
         copies_[slot] = std::move(copy);
     }
     bool has_copies() const noexcept { return !copies_.empty(); }
     /// Returns null if there is none.
-    const KeptCopy* copy(LocalId slot) const noexcept {
+    const RetainedCopy* copy(LocalId slot) const noexcept {
         if (copies_.empty()) return nullptr;
         const auto found = copies_.find(slot);
         return found != copies_.end() ? &found->second : nullptr;
@@ -88,8 +87,8 @@ class RetainedGhosts {
     std::uint32_t count_ = 0;
     Tick until_ = ~Tick{0};
     FlatMap<std::uint32_t, LocalId> slot_of_;  ///< by entity index
-    std::unordered_map<LocalId, KeptCopy> copies_;
-    std::vector<std::pair<Tick, LocalId>> oldest_;  ///< scratch of end_expired: since when, which
+    std::unordered_map<LocalId, RetainedCopy> copies_;
+    std::vector<std::pair<Tick, LocalId>> oldest_;  ///< scratch: start of retention, slot
 };
 
 template <class Visit>

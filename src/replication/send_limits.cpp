@@ -8,7 +8,8 @@ namespace purview {
 
 namespace {
 
-/// Returns whether the slot waits but cannot go: its parent has not arrived and is not sent now.
+/// Returns whether the slot cannot be sent now because its parent has not arrived and is not sent
+/// now.
 bool is_blocked(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     if (!ghosts.slots().needs_enter(slot) && !has_new_link(input, ghosts, slot)) return false;
     const EntityId parent = input.world.groups.group_parent_at(ghosts.slots().entity_index(slot));
@@ -38,8 +39,8 @@ std::size_t fill(const ReplicationInput& input, const GhostTable& ghosts, std::s
     return slots.size() - most;
 }
 
-/// Removes all but the next `most` slots, waiting or not, from `turn` on. Returns the number of
-/// waiting slots removed.
+/// Removes all but the next `most` of `slots`, pending or not, from the cursor `turn` on. Advances
+/// the cursor. Returns the number of pending slots that were removed.
 std::size_t take_turns(std::size_t most, std::span<const std::uint64_t> slots, LocalId& turn,
                        std::span<std::uint64_t> due) {
     PURVIEW_ASSERT(most < slots.size());
@@ -58,9 +59,9 @@ std::size_t take_turns(std::size_t most, std::span<const std::uint64_t> slots, L
 
 }  // namespace
 
-std::size_t keep_limits(const ReplicationInput& input, const GhostTable& ghosts,
-                        std::vector<LocalId>& turns, std::span<std::uint64_t> due,
-                        std::vector<std::uint64_t>& room) {
+std::size_t apply_limits(const ReplicationInput& input, const GhostTable& ghosts,
+                         std::vector<LocalId>& turns, std::span<std::uint64_t> due,
+                         std::vector<std::uint64_t>& room) {
     PURVIEW_ASSERT(due.size() == ghosts.slots().live().size());
     const auto kinds = input.schema.kinds();
     turns.resize(kinds.size());

@@ -12,10 +12,11 @@
 
 namespace purview {
 
-/// Removes slots from `due` (a mask) that must wait because enough ghosts of their kind are sent.
-/// Returns their number. `turns`: where the next turn of a kind begins, by KindId. `room`: scratch.
-std::size_t keep_limits(const ReplicationInput& input, const GhostTable& ghosts,
-                        std::vector<LocalId>& turns, std::span<std::uint64_t> due,
-                        std::vector<std::uint64_t>& room);
+/// Removes from `due` (a mask) the slots that must wait because enough ghosts of their kind are
+/// sent. Returns their number. `turns`: by KindId, the slot that is first in the next tick, for
+/// LimitOrder::round_robin. `room`: scratch.
+std::size_t apply_limits(const ReplicationInput& input, const GhostTable& ghosts,
+                         std::vector<LocalId>& turns, std::span<std::uint64_t> due,
+                         std::vector<std::uint64_t>& room);
 
 }  // namespace purview

@@ -19,7 +19,7 @@
 
 namespace purview {
 
-/// Minimum send interval of a ghost, and its minimum retention.
+/// Minimum send interval of a ghost, and its retention.
 struct SendPolicy {
     std::uint32_t every_ticks = 1;
     Retention leave = Retention::despawn;
@@ -47,7 +47,7 @@ class SendRates {
         flags_.assign(&RateWords::has_policy, slot, policy != default_policy);
         if (has_policy(slot)) policies_[slot] = policy;
     }
-    /// Its share of the budget: relevance score x priority weights of its kind and of nodes.
+    /// Priority weight of the ghost: relevance score times the weights of its kind and of nodes.
     float weight(LocalId slot) const noexcept { return weights_.at(slot); }
     void set_weight(LocalId slot, float weight) noexcept {
         has_weights_ = true;
@@ -78,7 +78,7 @@ class SendRates {
     SlotFlags<&SlotBlock::rates> flags_;
     SlotArrays<&SlotBlock::weights> weights_;
     std::vector<SendPolicy> policies_;  ///< by slot
-    bool has_weights_ = false;          ///< some may differ from 1
+    bool has_weights_ = false;          ///< some weight may differ from 1
 };
 
 }  // namespace purview

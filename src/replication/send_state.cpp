@@ -22,9 +22,9 @@ void SendState::end_tick() noexcept {
         has_changed_ = flags_[w].changed_this_tick != 0;
 }
 
-/// While nothing was stored, every change was sent in its tick, and everything lost was sent again.
-/// A ghost that the observer holds is therefore complete up to the last known delivery status, and
-/// every other ghost up to its enter.
+/// As long as a slot has no stored times, each of its changes was sent in the tick of the change,
+/// and nothing of it was lost. A ghost that the observer has is therefore complete up to the last
+/// known delivery status, and any other ghost up to its enter.
 void SendState::store_times(std::size_t word, std::uint64_t slots) noexcept {
     if (slots == 0) return;  // skips the search of packets in flight
     const SlotWords& life = slots_.of(word);
@@ -53,7 +53,7 @@ void SendState::store_times(std::size_t word, std::uint64_t slots) noexcept {
         for_each_bit(updated, 0, [&](std::size_t i) { times[i].unacked_since = record.tick; });
         return (others &= ~updated) != 0;
     });
-    for_each_bit(slots & ~life.held, 0, [&](std::size_t i) {  // its enter is in flight, or waits
+    for_each_bit(slots & ~life.held, 0, [&](std::size_t i) {  // the enter is in flight or pending
         times[i].baseline = slots_.entered_tick(static_cast<LocalId>(word * bits_per_word + i));
         times[i].sent = std::max(times[i].sent, times[i].baseline);
     });
@@ -105,13 +105,14 @@ void SendState::delivered(LocalId slot, Tick packet_tick) noexcept {
         flags_.reset(&SendWords::has_older_baseline, slot);
 }
 
-std::uint64_t SendState::come(std::size_t word) const noexcept {
+std::uint64_t SendState::newly_relevant(std::size_t word) const noexcept {
     const SlotWords& life = slots_.of(word);
     const std::uint64_t changed = flags_[word].changed_this_tick;
     std::uint64_t found = life.needs_enter & changed;
-    for_each_bit(life.needs_enter & ~changed, 0, [&](std::size_t i) {  // their waits are stored
-        found |= std::uint64_t{waiting_since_[word][i] == tick_} << i;
-    });
+    for_each_bit(life.needs_enter & ~changed, 0,
+                 [&](std::size_t i) {  // their waiting times are stored
+                     found |= std::uint64_t{waiting_since_[word][i] == tick_} << i;
+                 });
     if (marks_.newest_resumed_tick() != tick_) return found;
     for_each_bit(life.live & marks_.special()[word] & ~life.needs_enter, 0, [&](std::size_t i) {
         const auto slot = static_cast<LocalId>(word * bits_per_word + i);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The send state of each ghost slot of one observer: whether something waits, since when, and the
-// state that the observer has for certain (its baseline). Almost all slots are sent in the tick of
-// their change and lose no packet. Nothing is stored for them: their baseline is that of the whole
-// observer (resolved_tick). A slot that waits longer, or lost a packet, has an older baseline. Its
-// times are stored until an update with everything arrives.
-// Reads slots, marks and packet records, writes only its own data.
-// Invariants: pending slots are live; slots that changed this tick are pending (is_sound()).
-// Must not depend on the content of a ghost, weights or encoding.
+// The send state of each ghost slot of one observer: whether it is pending (has data to send),
+// since when, and the state that the observer certainly has (its baseline). Almost all slots are
+// sent in the tick of their change and lose no packet. Nothing is stored for them: their baseline
+// is that of the whole observer (resolved_tick). A slot that waits longer, or lost a packet, has an
+// older baseline. Its times are stored until an update with everything arrives. Reads slots, marks
+// and packet records, writes only its own data. Invariants: pending slots are live; slots that
+// changed this tick are pending (is_sound()). Must not depend on the content of a ghost, weights or
+// encoding.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,8 @@ class SendState {
     /// The tick that was started last.
     Tick tick() const noexcept { return tick_; }
     bool is_pending(LocalId slot) const noexcept { return flags_.test(&SendWords::pending, slot); }
-    /// Returns whether a part of it is in flight. Nothing is sent before its delivery status is
-    /// known.
+    /// Returns whether a part of a staged update is in flight. Nothing more is sent before the
+    /// delivery status of that part is known.
     bool is_blocked(LocalId slot) const noexcept { return flags_.test(&SendWords::blocked, slot); }
     const SendWords& of(std::size_t word) const noexcept { return flags_[word]; }
     SlotMask<&SlotBlock::send> pending() const noexcept { return flags_.mask(&SendWords::pending); }
@@ -56,45 +56,45 @@ class SendState {
     Tick waiting_since(LocalId slot) const noexcept {
         return is_changed_this_tick(slot) ? tick_ : waiting_since_.at(slot);
     }
-    /// For a pending slot, the tick since which nothing of it is in flight: its change, or when its
-    /// packet was known to be lost.
+    /// For a pending slot, the tick since which its data is not in flight: the tick of its change,
+    /// or the tick in which its packet was reported lost.
     Tick pending_since(LocalId slot) const noexcept {
         return is_changed_this_tick(slot) ? tick_ : times(slot).pending_since;
     }
-    /// Tick of the last packet with the ghost, if that is stored (SlotTimes); otherwise some older
+    /// Tick of the last packet with the ghost, if it is stored (SlotTimes); otherwise an older
     /// tick.
     Tick sent_tick(LocalId slot) const noexcept { return times(slot).sent; }
-    /// Longest wait of anything that was sent or left, in ticks after the one in which it could
-    /// have been sent. For current waits see backlog_of.
+    /// Longest wait so far of a slot that was sent or left, in ticks. A change that is sent in its
+    /// own tick or in the next has waited 0 ticks. For current waits see backlog_of.
     Tick longest_wait_ticks() const noexcept { return longest_wait_; }
-    /// Returns whether its entity is relevant since this tick. Then earlier state must not show.
-    bool has_come(LocalId slot, Tick now) const noexcept {
+    /// Returns whether the entity of the slot became relevant in this tick. Then the client must
+    /// not be able to detect earlier state.
+    bool is_newly_relevant(LocalId slot, Tick now) const noexcept {
         return slots_.needs_enter(slot) ? waiting_since(slot) == now
                                         : marks_.resumed_tick(slot) == now;
     }
     /// The same for 64 slots, in the current tick.
-    std::uint64_t come(std::size_t word) const noexcept;
-    /// Returns whether a packet had its enter since the entity has this id. For a resumed ghost,
-    /// also the resume.
+    std::uint64_t newly_relevant(std::size_t word) const noexcept;
+    /// Returns whether the enter of the slot was sent. For a resumed ghost, returns whether the
+    /// resume was sent, too.
     bool was_sent(LocalId slot) const noexcept {
         return slots_.entered_tick(slot) != 0 && sent_tick(slot) >= marks_.resumed_tick(slot);
     }
 
     // -- what the observer has ------------------------------------------------------------------
-    /// Everything that was sent in this tick or before has a known delivery status.
+    /// Returns the newest tick up to which the delivery status of all sent packets is known.
     Tick resolved_tick() const noexcept {
         const Tick unknown = records_.empty() ? tick_ : records_.oldest().tick;
         return unknown == 0 ? 0 : unknown - 1;
     }
-    /// If the observer has the ghost, it has at least its state as of this tick.
+    /// Returns the baseline: if the observer has the ghost, it has at least the state of this tick.
     Tick baseline(LocalId slot) const noexcept { return baseline(slot, resolved_tick()); }
     /// The same, for loops: `resolved` is resolved_tick().
     Tick baseline(LocalId slot, Tick resolved) const noexcept {
         if (flags_.test(&SendWords::has_older_baseline, slot)) return times(slot).baseline;
         return slots_.is_held(slot) ? baseline_of_held(slot, resolved) : slots_.entered_tick(slot);
     }
-    /// Returns whether the observer may have the ghost as retained, and is not known to have
-    /// resumed it.
+    /// Returns whether the observer may have a retained ghost that it is not known to have resumed.
     bool is_away(LocalId slot) const noexcept {
         return slots_.is_away(slot) || marks_.resumed_tick(slot) > baseline(slot);
     }
@@ -109,11 +109,11 @@ class SendState {
     std::uint64_t packets_looked_at() const noexcept { return packets_looked_at_; }
 
     // -- ticks ----------------------------------------------------------------------------------
-    /// Starts a tick. What was not sent in the last tick waits since then.
+    /// Starts a tick. Whatever was not sent in the last tick has waited since that tick.
     void begin_tick(Tick now) noexcept;
     /// Ends sending in this tick.
     void end_tick() noexcept;
-    /// These slots of a word changed in this tick.
+    /// Marks slots of a word as pending: they changed in this tick.
     void add_changed(std::size_t word, std::uint64_t slots) noexcept {
         PURVIEW_ASSERT((slots & ~slots_.of(word).used) == 0);
         flags_[word].pending |= slots;
@@ -125,9 +125,9 @@ class SendState {
         for_each_bit(slots, word * bits_per_word,
                      [&](std::size_t slot) { prefetch_line(&times(static_cast<LocalId>(slot))); });
     }
-    /// The slot waits to be sent from tick `now` on.
+    /// Marks the slot as pending from tick `now` on.
     void want(LocalId slot, Tick now) noexcept;
-    /// What was sent in `packet_tick` is lost. The slot waits as if it had never been sent.
+    /// Marks the slot as pending again: its data of `packet_tick` is lost. It counts as never sent.
     void want_again(LocalId slot, Tick packet_tick) noexcept;
     /// Ends the wait, as of tick `now`.
     void end_wait(LocalId slot, Tick now) noexcept {
@@ -141,14 +141,14 @@ class SendState {
     }
     void block(LocalId slot) noexcept { flags_.set(&SendWords::blocked, slot); }
     void unblock(LocalId slot) noexcept { flags_.reset(&SendWords::blocked, slot); }
-    /// A retained ghost is resumed: nothing of it is in flight or waits.
+    /// Resumes a retained ghost: nothing of it is in flight or pending.
     void begin_resumed(LocalId slot) noexcept {
         PURVIEW_ASSERT(has_older_baseline(slot));
         times_.at(slot).unacked_since = 0;
         unblock(slot);
     }
-    /// Stores the slot's times. Must precede updates that other observers receive and this one does
-    /// not.
+    /// Stores the slot's times. Call it before an update that other observers receive and this one
+    /// does not.
     SlotTimes& store(LocalId slot) noexcept {
         const std::size_t word = slot_word(slot);
         if ((flags_[word].changed_this_tick & slot_bit(slot)) != 0) store_waits(word);
@@ -164,18 +164,18 @@ class SendState {
     }
     /// Stores the times of these slots of a word. None of them may have an older baseline.
     void store_times(std::size_t word, std::uint64_t slots) noexcept;
-    /// Stores since when slots wait that changed in this tick. Returns these times for all slots of
-    /// the word.
+    /// Stores the waiting times of the slots that changed in this tick. Returns the waiting times
+    /// of all slots of the word.
     std::span<const Tick, bits_per_word> store_waits(std::size_t word) noexcept;
     void release(LocalId slot) noexcept { flags_.reset_all(slot); }
 
     // -- packets --------------------------------------------------------------------------------
-    /// Records an item of a packet. `stores_tick`: its tick identifies the packet.
+    /// Records an item of a packet. `stores_tick`: the tick is stored to identify the packet.
     void item_sent(LocalId slot, Tick tick, bool stores_tick) noexcept {
         if (stores_tick) times_.at(slot).sent = tick;
         end_wait(slot, tick);
     }
-    /// Updates the baseline of a ghost with its enter, if it is stored.
+    /// Sets the baseline of a ghost, if it is stored, to the tick of its enter.
     void enter_sent(LocalId slot, Tick tick) noexcept {
         if (has_older_baseline(slot)) times_.at(slot).baseline = tick;
     }
@@ -184,12 +184,12 @@ class SendState {
         flags_[word].pending &= ~slots;
         flags_[word].changed_this_tick &= ~slots;
     }
-    /// The observer has the state as of this packet; later changes are in flight or wait. The slot
-    /// must have an older baseline. That ends if nothing waits and every later change was sent in
-    /// its own tick.
+    /// Records a delivery: the observer has the state of this packet, and later changes are in
+    /// flight or pending. The slot must have an older baseline. It no longer has one if nothing is
+    /// pending and every later change was sent in its own tick.
     void delivered(LocalId slot, Tick packet_tick) noexcept;
-    /// Call after visiting a word that may have slots with an older baseline. Updates
-    /// may_have_older if it has none.
+    /// Call after visiting a word that may have slots with an older baseline. If it has none,
+    /// resets may_have_older.
     void update_word(std::size_t word) noexcept {
         if (flags_[word].has_older_baseline != 0) return;
         words_with_older_ &= ~slot_bit(static_cast<LocalId>(word));
@@ -230,7 +230,7 @@ class SendState {
     const PacketRecords& records_;
     SlotFlags<&SlotBlock::send> flags_;
     Tick tick_ = 0;
-    bool has_changed_ = false;  ///< some slot may have changed this tick
+    bool has_changed_ = false;  ///< a slot may have changed in this tick
     /// Bit w % 64: some slot of word w may have an older baseline.
     std::uint64_t words_with_older_ = 0;
     SlotArrays<&SlotBlock::waiting_since> waiting_since_;

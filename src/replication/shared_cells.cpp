@@ -14,7 +14,7 @@ namespace purview {
 
 namespace {
 
-/// A group without a reader for this many ticks is dropped.
+/// A cell group is dropped after this many ticks without a reader.
 constexpr Tick unused_ticks_max = 64;
 
 bool holds(const Kernel& kernel, const WorldData& world, std::uint32_t index) {
@@ -93,7 +93,7 @@ void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell
     };
     list(before, home.cell, around_);
     list(node, cell, around_other_);
-    // Skips groups that the entity leaves and enters in one step.
+    // Skips groups that contain the entity before and after.
     const auto has = [](const std::vector<std::uint32_t>& cells, std::uint32_t one) {
         return std::binary_search(cells.begin(), cells.end(), one);
     };
@@ -173,12 +173,12 @@ void SharedCells::update(const WorldData& world, const FieldStore& fields, Tick 
     fields.changed().for_each([&](std::size_t index) {
         if (index < homes_.size()) mark(static_cast<std::uint32_t>(index), tick);
     });
-    if (tick % unused_ticks_max == 0) drop_unasked(tick);
+    if (tick % unused_ticks_max == 0) drop_unused(tick);
 }
 
-/// Marks the groups with the change. Update many: the groups of all cells around; read many: that
-/// of its own cell. An entity that was spawned in this tick enters with all fields. Changed parents
-/// are sent individually.
+/// Marks the groups that contain the changed entity: with update many, those of all cells around
+/// it; with read many, that of its own cell. An entity that was spawned in this tick needs no mark,
+/// because it enters with all fields. Changed parents are sent individually.
 void SharedCells::mark(std::uint32_t index, Tick tick) {
     const Home& home = homes_[index];
     if (home.node == none || home.spawned == tick) return;
@@ -197,7 +197,7 @@ void SharedCells::mark(std::uint32_t index, Tick tick) {
 
 // -- groups -------------------------------------------------------------------------------------
 
-void SharedCells::drop_unasked(Tick tick) {
+void SharedCells::drop_unused(Tick tick) {
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
         Group& group = groups_[g];
         if (group.node == none || tick - group.used_tick <= unused_ticks_max) continue;
@@ -263,11 +263,11 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
     const ChangeLog& enter_leave_log = group.enter_leave_log;
     if (group.known == enter_leave_log.version()) return enter_leave_log;
     if (enter_leave_log.remembers(group.known)) {
-        turned_over_.clear();
+        changed_.clear();
         enter_leave_log.for_each_since(group.known,
-                                       [&](std::uint32_t index) { add_once(turned_over_, index); });
-        (void)query_again(
-            group.members, turned_over_, world, [](std::uint32_t member) { return member; },
+                                       [&](std::uint32_t index) { add_once(changed_, index); });
+        (void)update_members(
+            group.members, changed_, world, [](std::uint32_t member) { return member; },
             [&](std::uint32_t index, std::uint32_t& member) {
                 member = index;
                 return is_member(number, index);
@@ -276,14 +276,14 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
         list_members(group, world, group.members);
     }
     group.known = enter_leave_log.version();
-    PURVIEW_ASSERT((list_members(group, world, turned_over_), turned_over_ == group.members));
+    PURVIEW_ASSERT((list_members(group, world, changed_), changed_ == group.members));
     return enter_leave_log;
 }
 
 Section SharedCells::section(std::uint32_t number, std::span<const std::uint32_t> members,
                              EncodeCache& cache, Tick tick) {
     Group& group = groups_[number];
-    PURVIEW_ASSERT(group.known == group.enter_leave_log.version());  // call refresh() before
+    PURVIEW_ASSERT(group.known == group.enter_leave_log.version());  // refresh() must come first
     PURVIEW_ASSERT(members.empty() || members.size() == group.members.size());
     Written& last = members.empty() ? group.whole : group.without;
     const bool is_same = last.tick == tick && std::equal(members.begin(), members.end(),

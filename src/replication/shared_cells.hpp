@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Shared cell payloads, "update many" and "read many": the changes of a tick are encoded once for
-// all readers of a cell (docs/shared.md). A group has the entities of one cell (read many), or of a
-// cell and those around it (update many), in the order of spawn numbers. Its payload of a tick
-// identifies changed entities by their index in the group. Permissions are not checked here: a
-// reader takes the payload whole if all members are ghosts of it, and otherwise one without the
-// others. Must not depend on relevance or sessions.
+// Shared cell payloads (also called sections), in the modes "update many" and "read many": the
+// changes of a tick are encoded once for all readers of a cell (docs/shared.md). A cell group has
+// the entities of one cell (read many), or of a cell and the cells around it (update many), in the
+// order of spawn numbers. The payload identifies changed entities by their index in the group. This
+// class does not check permissions. A reader uses the whole payload if all members are its ghosts;
+// otherwise a payload without the other members is encoded for it. Must not depend on relevance or
+// sessions.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,9 @@ struct Section {
 
 struct SharedCounters {
     std::uint64_t sections = 0;  ///< encoded
-    std::uint64_t copies = 0;    ///< sent whole
-    std::uint64_t stripped = 0;  ///< encoded for one reader, without hidden members
-    std::uint64_t left_out = 0;  ///< did not fit a reader's budget: sent individually
+    std::uint64_t copies = 0;    ///< sent unchanged to a reader
+    std::uint64_t stripped = 0;  ///< encoded for one reader, without its hidden members
+    std::uint64_t left_out = 0;  ///< exceeded a reader's budget; sent individually instead
 };
 
 class SharedCells {
@@ -44,8 +45,8 @@ class SharedCells {
         CellGrid grid;
         std::uint32_t rings = 1;
         bool is_flat = false;             ///< the second axis is z
-        std::vector<Kernel> steps;        ///< depend on the entity alone
-        std::vector<std::uint8_t> kinds;  ///< [kinds] whether its entities may be of this kind
+        std::vector<Kernel> steps;        ///< conditions that depend on the entity alone
+        std::vector<std::uint8_t> kinds;  ///< [kinds] 1: may contain entities of this kind
     };
 
     explicit SharedCells(const Schema& schema) : schema_(&schema) {}
@@ -54,13 +55,14 @@ class SharedCells {
     void set_nodes(std::vector<Node> nodes);
     std::span<const Node> nodes() const noexcept { return nodes_; }
     bool is_used() const noexcept { return !nodes_.empty(); }
-    /// Changes with every set_nodes().
+    /// Returns a number that changes with every set_nodes().
     std::uint32_t revision() const noexcept { return revision_; }
 
     /// Moves entities between cells according to the world's log, and marks the groups with
     /// changes. Call it after FieldStore::diff, with the same tick.
     void update(const WorldData& world, const FieldStore& fields, Tick tick);
-    /// Entities that got another parent in the last update. Payloads do not contain parents.
+    /// Returns the entities that changed their parent in the last update. Payloads do not contain
+    /// parents.
     std::span<const EntityId> relinked() const noexcept { return relinked_; }
 
     /// Returns the cell of the entity's replicated position, or CellGrid::no_cell.
@@ -68,27 +70,28 @@ class SharedCells {
                           EntityId entity) const;
 
     // -- groups ---------------------------------------------------------------------------------
-    /// Returns the number of the group of a cell. A group is kept up to date while it is requested.
+    /// Returns the number of the group of a cell; creates the group if necessary. Call it in every
+    /// tick for as long as the group has a reader.
     std::uint32_t group_at(std::size_t node, std::uint32_t cell, Tick tick);
     bool is_dirty(std::uint32_t group, Tick tick) const noexcept {
         return groups_[group].dirty == tick;
     }
-    /// Applies members that came and went. Call it before the members are read in a tick. Returns
-    /// the log of their indices. No two groups have a version of the log in common.
+    /// Adds members that entered and removes those that left. Call it before the members are read
+    /// in a tick. Returns the log of their indices. No two groups share a version of the log.
     const ChangeLog& refresh(std::uint32_t group, const WorldData& world);
     bool is_member(std::uint32_t group, std::uint32_t entity_index) const noexcept;
     /// Entity indices of the members, in the order of spawn numbers.
     std::span<const std::uint32_t> members(std::uint32_t group) const noexcept {
         return groups_[group].members;
     }
-    /// Placeholder for a member without an entry. It keeps its index.
+    /// Placeholder for a member without an entry. The other members keep their indices.
     static constexpr std::uint32_t left_out = 0xffffffffU;
-    /// Returns the group's changes in this tick. Encodes them again only if `members` differs from
+    /// Returns the group's payload of this tick. Encodes it again only if `members` differs from
     /// the last call. `members`: empty for the whole group, or all members with some replaced by
     /// left_out, usually the same ones for all readers.
     Section section(std::uint32_t group, std::span<const std::uint32_t> members, EncodeCache& cache,
                     Tick tick);
-    /// The same for some of the members only.
+    /// Encodes a payload for a list of members of which some may be left_out.
     Section section_of(std::span<const std::uint32_t> members, EncodeCache& cache, Tick tick);
     std::span<const std::byte> bytes(const Section& section) const noexcept {
         return std::span(bytes_).subspan(section.offset_bytes,
@@ -105,10 +108,10 @@ class SharedCells {
     static constexpr std::uint32_t none = 0xffffffffU;
     struct Home {
         EntityId entity = EntityId::none;
-        std::uint32_t node = none;  ///< none: in no group
+        std::uint32_t node = none;  ///< none: in no cell
         std::uint32_t cell = 0;
         KindId kind{};
-        std::uint32_t next = none;  ///< in the cell, by entity index
+        std::uint32_t next = none;  ///< next in the cell: an entity index
         std::uint32_t previous = none;
         Tick spawned = 0;
     };
@@ -123,9 +126,9 @@ class SharedCells {
         std::uint32_t cell = 0;
         Tick dirty = 0;
         Tick used_tick = 0;
-        ChangeLog::Version known = ChangeLog::unknown;  ///< version for which `members` is valid
+        ChangeLog::Version known = ChangeLog::unknown;  ///< log version of `members`
         std::vector<std::uint32_t> members;
-        Written whole, without;  ///< with all of them, and with some left out
+        Written whole, without;  ///< with all members; with some left out
         ChangeLog enter_leave_log;
     };
     struct Cells {
@@ -142,7 +145,7 @@ class SharedCells {
     void go(std::uint32_t index, std::uint32_t node, std::uint32_t cell);
     void log_enter_leave(std::uint32_t node, std::uint32_t cell, std::uint32_t index);
     void mark(std::uint32_t index, Tick tick);
-    void drop_unasked(Tick tick);
+    void drop_unused(Tick tick);
     void list_members(const Group& group, const WorldData& world, std::vector<std::uint32_t>& out);
 
     const Schema* schema_;
@@ -153,20 +156,20 @@ class SharedCells {
     std::vector<Group> groups_;
     std::vector<std::uint32_t> free_groups_;
     std::vector<EntityId> relinked_;
-    Bitset sent_;  ///< by entity index: changed, not new, and in a cell
+    Bitset sent_;  ///< by entity index: changed, not spawned in this tick, and in a cell
     std::uint64_t groups_made_ = 0;
     std::uint32_t revision_ = 0;
-    bool is_new_ = false;  ///< no entity has been assigned a cell yet
+    bool is_new_ = false;  ///< entities have no cells yet
     std::vector<std::byte> bytes_;
     std::size_t bytes_end_ = 0;
     std::vector<Entry> entries_;               ///< scratch
     std::vector<std::uint32_t> distances_;     ///< scratch: between member indices
     std::vector<std::uint32_t> around_;        ///< scratch: cells
     std::vector<std::uint32_t> around_other_;  ///< scratch
-    std::vector<std::uint32_t> turned_over_;   ///< scratch: entity indices
+    std::vector<std::uint32_t> changed_;       ///< scratch: entity indices
 };
 
-/// Returns the position that the words of an entity's fields represent: the one that a client has.
+/// Returns the position of an entity as a client has it: decoded from the wire words.
 Vec3 replicated_position(const FieldStore& fields, const KindLayout& layout, ComponentId position,
                          std::uint32_t entity_index);
 

@@ -36,7 +36,7 @@ void SharedReader::read(std::uint32_t node, std::uint32_t cell) {
         if (slots_[s].node == node && slots_[s].cell == cell) return;
         if (slots_[s].node == none) free = std::min(free, s);
     }
-    if (free == slots_max) return;  // its changes are sent individually
+    if (free == slots_max) return;  // no free slot: the changes are sent individually
     if (free == slots_.size()) slots_.emplace_back();
     PURVIEW_ASSERT(slots_.size() <= slots_max);
     Slot& slot = slots_[free];
@@ -87,7 +87,7 @@ void for_each_ghost_of(const ReplicationInput& input, const GhostTable& ghosts, 
 
 }  // namespace
 
-/// Checks members that came or went, in the group or among the observer's ghosts.
+/// Updates the members after enters and leaves, in the group or among the observer's ghosts.
 void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghosts,
                            std::uint32_t group, Slot& slot) {
     const ChangeLog& of_group = input.shared->refresh(group, input.world);
@@ -97,7 +97,7 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
         some_.clear();
         of_group.for_each_since(slot.group_known,
                                 [&](std::uint32_t index) { add_once(some_, index); });
-        // A former member is in the log of the group.
+        // Former members are in the log of the group already.
         of_ghosts.for_each_since(slot.ghosts_known, [&](std::uint32_t index) {
             if (input.shared->is_member(group, index)) add_once(some_, index);
         });
@@ -106,7 +106,8 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
             return member.ghost != no_local_id && input.shared->is_member(group, index);
         };
         const auto index = [](const Member& member) { return index_of(member.entity); };
-        if (query_again(slot.members, some_, input.world, index, make)) slot.is_member_map = false;
+        if (update_members(slot.members, some_, input.world, index, make))
+            slot.is_member_map = false;
     } else {
         slot.members.clear();
         for_each_ghost_of<Member>(input, ghosts, group,
@@ -123,23 +124,23 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
     slot.ghosts_known = of_ghosts.version();
     slot.is_whole = PURVIEW_GUARD(section_relevance,
                                   slot.members.size() == input.shared->members(group).size());
-    PURVIEW_ASSERT(is_as_looked_up(input, ghosts, group, slot));
+    PURVIEW_ASSERT(matches_full_lookup(input, ghosts, group, slot));
 }
 
 /// For assertions: compares the slot with a full look-up.
-bool SharedReader::is_as_looked_up(const ReplicationInput& input, const GhostTable& ghosts,
-                                   std::uint32_t group, const Slot& slot) {
+bool SharedReader::matches_full_lookup(const ReplicationInput& input, const GhostTable& ghosts,
+                                       std::uint32_t group, const Slot& slot) {
     std::vector<Member> members;
     for_each_ghost_of<Member>(input, ghosts, group,
                               [&](const Member& one) { members.push_back(one); });
     std::size_t slots = 0;
     for (const std::uint64_t word : slot.words) slots += std::size_t(std::popcount(word));
-    const bool has_lanes = std::all_of(members.begin(), members.end(), [&](const Member& one) {
+    const bool has_all_slots = std::all_of(members.begin(), members.end(), [&](const Member& one) {
         const std::size_t word = one.ghost / bits_per_word;
         return word < slot.words.size() &&
                (slot.words[word] >> (one.ghost % bits_per_word) & 1U) != 0;
     });
-    return members == slot.members && has_lanes && slots == members.size();
+    return members == slot.members && has_all_slots && slots == members.size();
 }
 
 /// A changed member map must be sent again. It is replaced only for a payload with an entry for a
@@ -186,14 +187,16 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
         refresh(input, ghosts, group, slot);
         if (slot.members.empty()) continue;
         // An entity that entered in this tick is sent with all fields, so its changes are left out.
-        bool has_come = false;
-        for (std::size_t w = 0; w < slot.words.size() && !has_come; ++w)
-            has_come =
-                (slot.words[w] & PURVIEW_GUARD_OR(section_news, ghosts.sends().come(w), 0)) != 0;
+        bool is_newly_relevant = false;
+        for (std::size_t w = 0; w < slot.words.size() && !is_newly_relevant; ++w)
+            is_newly_relevant =
+                (slot.words[w] &
+                 PURVIEW_GUARD_OR(section_news, ghosts.sends().newly_relevant(w), 0)) != 0;
         some_.clear();
-        if (has_come || !slot.is_whole) {
+        if (is_newly_relevant || !slot.is_whole) {
             for (const Member& member : slot.members) {
-                const bool is_new = has_come && ghosts.sends().has_come(member.ghost, input.tick);
+                const bool is_new =
+                    is_newly_relevant && ghosts.sends().is_newly_relevant(member.ghost, input.tick);
                 some_.push_back(is_new ? SharedCells::left_out : index_of(member.entity));
             }
         }
@@ -248,7 +251,7 @@ void SharedReader::resolve(std::uint32_t sequence, bool delivered) noexcept {
         const std::uint32_t after = sequence - slot.reported_first;
         if (after < 64 && (slot.reported_in >> after & 1U) != 0) {
             slot.is_known |= delivered;
-            slot.reported_in &= ~(std::uint64_t{1} << after);  // all lost: starts again
+            slot.reported_in &= ~(std::uint64_t{1} << after);  // 0: all lost, sent again
         }
         if (slot.reported_in == 0) unacked_ &= ~(std::uint64_t{1} << s);
     });

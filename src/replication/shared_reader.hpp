@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// An observer that reads shared payloads. It has a slot for each group that it reads, and its
-// client has a member map: the local ids of the members, in the order of their member indices. The
-// map is sent with the payload until a packet with it is known to have arrived. Map and payload
-// contain only members that are ghosts of the observer, so what it is sent depends only on what it
-// sees.
+// The state of an observer that reads shared payloads. It has a slot for each cell group that it
+// reads, and its client has a member map for each slot: the local ids of the members, in the order
+// of their member indices. The map is sent with the payload until a packet with it is known to have
+// arrived. Map and payload contain only members that are ghosts of the observer, so their content
+// depends only on its relevant set.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,16 @@ class SharedReader {
     static constexpr std::size_t slots_max = std::size_t{1} << slot_bits;
     static constexpr unsigned width_bits = 5;  ///< of the local ids in a member map
 
-    /// Selects the payloads of this tick that the observer is sent, within `bits_max`. Their ghost
-    /// slots are covered() and need not wait individually. `main`: the observer's viewpoint entity,
-    /// or none.
+    /// Selects the payloads of this tick for the observer, at most `bits_max` bits. Their ghost
+    /// slots are in covered() and need no individual updates. `main`: the observer's viewpoint
+    /// entity, or none.
     void plan(const ReplicationInput& input, const GhostTable& ghosts, EntityId main,
               std::uint64_t bits_max);
     /// Returns whether the plan has payloads that are not written yet.
     bool has_sections() const noexcept { return !copies_.empty(); }
     std::uint64_t bits() const noexcept { return copies_.empty() ? 0 : bits_; }
-    /// Ghost slots with all changes of this tick in the planned payloads.
+    /// Returns the ghost slots, a bit each, that have all their changes of this tick in the planned
+    /// payloads.
     std::span<const std::uint64_t> covered() const noexcept {
         return copies_.empty() ? std::span<const std::uint64_t>() : covered_;
     }
@@ -41,7 +42,7 @@ class SharedReader {
     /// Writes the planned payloads and their headers (PROTOCOL.md), in exactly bits() bits.
     void write(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t sequence,
                BitWriter& out);
-    /// Drops the plan: nothing is written any more.
+    /// Drops the plan: no payload is written in this tick.
     void give_up() noexcept { copies_.clear(); }
     /// Reports the delivery status of a packet.
     void resolve(std::uint32_t sequence, bool delivered) noexcept;
@@ -71,13 +72,13 @@ class SharedReader {
         ChangeLog::Version group_known = ChangeLog::unknown;
         ChangeLog::Version ghosts_known = ChangeLog::unknown;
         bool is_whole = false;             ///< all members are ghosts of the observer
-        std::vector<Member> members;       ///< these members
+        std::vector<Member> members;       ///< the members that are ghosts of the observer
         std::vector<std::uint64_t> words;  ///< their ghost slots, a bit each
-        std::vector<Member> member_map;    ///< member map of the last payload with one of them
+        std::vector<Member> member_map;    ///< the map for the payload sent last
         bool is_member_map = false;        ///< `member_map` is equal to `members`
-        bool is_known = false;             ///< the client has it
-        std::uint32_t reported_first = 0;  ///< first packet with it that has no known status
-        std::uint64_t reported_in = 0;     ///< bit i: packet reported_first + i has it, in flight
+        bool is_known = false;             ///< the client has `member_map`
+        std::uint32_t reported_first = 0;  ///< first packet with the map and an unknown status
+        std::uint64_t reported_in = 0;     ///< bit i: map in flight in packet reported_first + i
     };
     struct Copy {
         std::uint32_t slot;
@@ -86,8 +87,8 @@ class SharedReader {
     void choose_slots(const ReplicationInput& input, EntityId main);
     void read(std::uint32_t node, std::uint32_t cell);
     bool is_wanted(const Slot& slot, const SharedCells& cells) const;
-    static bool is_as_looked_up(const ReplicationInput& input, const GhostTable& ghosts,
-                                std::uint32_t group, const Slot& slot);
+    static bool matches_full_lookup(const ReplicationInput& input, const GhostTable& ghosts,
+                                    std::uint32_t group, const Slot& slot);
     void refresh(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t group,
                  Slot& slot);
     static void take_member_map(Slot& slot);
@@ -100,7 +101,7 @@ class SharedReader {
     }
 
     std::vector<Slot> slots_;
-    std::vector<std::uint32_t> home_;  ///< [nodes] cell around which it reads
+    std::vector<std::uint32_t> home_;  ///< [nodes] cell of the viewpoint
     std::uint32_t cells_revision_ = 0;
     std::vector<Copy> copies_;
     std::vector<std::uint32_t> written_;  ///< slots

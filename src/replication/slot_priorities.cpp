@@ -21,7 +21,7 @@ std::uint64_t weigh(Tick now, const Tick* waiting_since, const float* weight,
     constexpr Integers integers;
     const std::size_t slots = hn::Lanes(floats);
     const auto next = hn::Set(integers, static_cast<std::int32_t>(now + 1));
-    const auto rest = hn::Set(floats, idle_priority), enough = hn::Set(floats, least);
+    const auto idle_factor = hn::Set(floats, idle_priority), enough = hn::Set(floats, least);
     std::uint64_t found = 0;
     for (std::size_t i = 0; i < 64; i += slots) {
         const auto since =
@@ -29,10 +29,10 @@ std::uint64_t weigh(Tick now, const Tick* waiting_since, const float* weight,
         const auto age = hn::ConvertTo(floats, hn::Sub(next, since));
         const auto moving = hn::Mul(age, hn::LoadU(floats, weight + i));
         const std::uint64_t idle_bits = idle_slots >> i;
-        const std::uint8_t remaining_bytes[8] = {static_cast<std::uint8_t>(idle_bits),
-                                                 static_cast<std::uint8_t>(idle_bits >> 8)};
-        const auto is_settled = hn::LoadMaskBits(floats, remaining_bytes);
-        const auto weighed = hn::IfThenElse(is_settled, hn::Mul(moving, rest), moving);
+        const std::uint8_t idle_bytes[8] = {static_cast<std::uint8_t>(idle_bits),
+                                            static_cast<std::uint8_t>(idle_bits >> 8)};
+        const auto is_idle = hn::LoadMaskBits(floats, idle_bytes);
+        const auto weighed = hn::IfThenElse(is_idle, hn::Mul(moving, idle_factor), moving);
         hn::StoreU(weighed, floats, priority + i);
         std::uint8_t bytes[8] = {};
         hn::StoreMaskBits(floats, hn::Ge(weighed, enough), bytes);

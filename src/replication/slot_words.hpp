@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Flags of the ghost slots of one observer: one bit per slot, 64 slots to a word. Each part of the
-// ghost table can access only its own flags (SlotFlags). They are stored beside the entity indices
-// of the same 64 slots, because every tick reads all of them: an observer's ghosts are a few blocks
-// in a row.
+// ghost table can access only its own flags (SlotFlags). Every tick reads all of them, so they are
+// stored in blocks beside the entity indices of the same 64 slots, and the blocks of an observer
+// are contiguous.
 #pragma once
 
 #include <array>
@@ -44,12 +44,12 @@ struct SlotWords {
 /// What waits in 64 slots, a bit each.
 struct SendWords {
     std::uint64_t pending = 0;
-    /// A part of an update that does not fit into one packet is in flight. Nothing is sent before
-    /// its delivery status is known.
+    /// A part of a staged update is in flight. Nothing more is sent before its delivery status is
+    /// known.
     std::uint64_t blocked = 0;
     std::uint64_t has_older_baseline = 0;  ///< its SlotTimes are stored
-    /// Pending since the last gathered tick, which is not stored. Most slots are sent in that tick.
-    /// All other pending slots have an older baseline.
+    /// Pending since the last gathered tick. No times are stored for these slots, because most are
+    /// sent in that tick. All other pending slots have an older baseline.
     std::uint64_t changed_this_tick = 0;
 };
 
@@ -60,8 +60,8 @@ struct MarkWords {
 
 /// Allowed components of 64 slots (GhostAudience).
 struct AudienceWords {
-    std::uint64_t restricted = 0;   ///< its kind has components with an audience
-    std::uint64_t public_only = 0;  ///< of `restricted`: has the public components (KindLayout)
+    std::uint64_t restricted = 0;   ///< of a kind with components with an audience
+    std::uint64_t public_only = 0;  ///< of `restricted`: exactly the public components (KindLayout)
 };
 
 /// Flags of SendRates.
@@ -81,19 +81,19 @@ constexpr SlotWeights default_weights() noexcept {
 }
 
 /// Times of a slot with an older baseline. `sent` is also stored for special slots, slots with a
-/// send policy and slots with an item in a packet.
+/// send policy, and slots with an item in a packet other than a plain enter.
 struct SlotTimes {
     Tick baseline = 0;  ///< the observer has everything as of this tick
-    Tick sent = 0;      ///< tick of the last packet with it
-    /// Tick since which it waits. If it does not wait, the tick in which its last wait ended (waits
-    /// within one tick excepted).
+    Tick sent = 0;      ///< tick of the last packet with the ghost
+    /// Tick since which the slot is pending. If it is not pending, the tick in which its last wait
+    /// ended (waits within one tick excepted).
     Tick pending_since = 0;
     /// Tick of the oldest change that the observer may not have, in flight or waiting; 0: none.
     Tick unacked_since = 0;
 };
 
-/// Data of 64 slots that a tick reads. One allocation for all parts: an observer's data is read
-/// once per tick and is in no cache then, so each array of its own costs a wait for memory.
+/// Data of 64 slots that a tick reads. All parts share one allocation: an observer's data is read
+/// once per tick and is then in no cache, so each separate array would cost a cache miss.
 struct alignas(cache_line_bytes) SlotBlock {
     SlotWords life;  ///< of GhostSlots
     SendWords send;  ///< of SendState
@@ -122,7 +122,7 @@ struct SlotLife {
     std::uint16_t leaves_in_flight = 0;
 };
 
-/// Ticks of what is to be sent besides changed fields (GhostMarks).
+/// Ticks of the marks of a slot (GhostMarks).
 struct SlotMarks {
     Tick link = 0;
     Tick reference = 0;
@@ -132,7 +132,7 @@ struct SlotMarks {
     bool is_owned = false;
 };
 
-/// Data of a slot that most ghosts need only when they enter and leave.
+/// Data of a slot that most ghosts need only when they enter or leave.
 struct alignas(cache_line_bytes) SlotDetails {
     SlotLife life;
     SlotMarks marks;
@@ -202,7 +202,7 @@ class SlotRecords {
     SlotBlocks& blocks_;
 };
 
-/// One flag of all slots, 64 slots to a word. Valid until blocks are added. `Part`: the field of
+/// One flag of all slots, 64 slots per word. Valid until blocks are added. `Part`: the field of
 /// SlotBlock that contains it.
 template <auto Part>
 class SlotMask;
@@ -221,7 +221,7 @@ class SlotMask<Part> {
     Flag flag_;
 };
 
-/// The flags of one part of the table, of all slots.
+/// All flags of one part of the ghost table.
 template <auto Part>
 class SlotFlags;
 template <class Words, Words SlotBlock::*Part>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Builds the list of one observer for one tick: what waits, in send order.
+// Builds the list of one observer for one tick: everything that is pending, in send order.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,17 +17,19 @@ namespace purview {
 
 namespace {
 
-/// Generous bound for a packet without its items: header checksum, numbers, acknowledgements, tick.
+/// Generous bound for the bits of a packet besides its items: header checksum, numbers,
+/// acknowledgements, tick.
 constexpr std::uint64_t packet_bits_max = 200;
 
-/// Margin for the estimated priority. Priorities differ between ticks, and the candidates above it
-/// should fill a list.
+/// Factor for LastPlan::likely_priority. Priorities differ between ticks, and the candidates above
+/// the estimate should fill a list.
 constexpr float likely_margin = 0.85F;
 
-/// Estimate for allocation, and until a list gives the real size.
-constexpr std::uint32_t item_bits_usual = 32;
+/// Estimated size of an item, for the first allocation.
+constexpr std::uint32_t item_bits_estimate = 32;
 
-/// Leaves go first: they are small, and an observer must lose what it may not see without delay.
+/// Leaves go first: they are small, and entities that an observer may no longer see must disappear
+/// without delay.
 constexpr float leave_priority = 1e30F;
 
 SnapshotItem make_leave(const GhostTable& ghosts, LocalId slot) {
@@ -41,10 +43,11 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId slot) {
     return item;
 }
 
-/// Returns whether the ghost is idle: in this tick, no component changed that the observer was sent
-/// before.
-bool is_settled(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
-    if (PURVIEW_GUARD_OR(idle_news, ghosts.sends().has_come(slot, input.tick), false)) return false;
+/// Returns whether the ghost is idle: none of the components that the observer already receives
+/// changed in this tick.
+bool is_idle(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
+    if (PURVIEW_GUARD_OR(idle_news, ghosts.sends().is_newly_relevant(slot, input.tick), false))
+        return false;
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     if (!input.fields.changed().test(index)) return true;
     const KindId kind = ghosts.slots().kind(slot);
@@ -59,8 +62,8 @@ bool is_settled(const ReplicationInput& input, const GhostTable& ghosts, LocalId
 
 bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     const Tick sent = ghosts.sends().sent_tick(slot);
-    // If it has waited since before it was last sent, that packet was lost and did not deliver the
-    // link.
+    // If the slot has waited since before its last packet, that packet was lost and did not deliver
+    // the link.
     const bool is_lost = ghosts.sends().waiting_since(slot) <= sent;
     const Tick known = is_lost ? std::min(sent, ghosts.sends().baseline(slot)) : sent;
     return input.fields.parent_tick(ghosts.slots().entity_index(slot)) > known ||
@@ -69,12 +72,12 @@ bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, Local
 
 namespace {
 
-/// An update may wait for its send interval. New ghosts, idle ghosts and links may not.
+/// Returns whether the slot may be sent now. An update may have to wait for its send interval; new
+/// ghosts, idle ghosts and changed links do not wait.
 bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     if (ghosts.sends().is_blocked(slot)) return false;
     const std::uint32_t every = ghosts.rates().policy(slot).every_ticks;
-    if (every <= 1 || ghosts.slots().needs_enter(slot) || is_settled(input, ghosts, slot))
-        return true;
+    if (every <= 1 || ghosts.slots().needs_enter(slot) || is_idle(input, ghosts, slot)) return true;
     if (has_new_link(input, ghosts, slot)) return true;
     return input.tick - ghosts.sends().sent_tick(slot) >= every;
 }
@@ -82,42 +85,43 @@ bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId slo
 float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
     const float first = ghosts.slots().needs_enter(slot) ? input.enter_priority : 1;
     return first * ghosts.rates().priority(slot, input.tick, ghosts.sends().waiting_since(slot),
-                                           is_settled(input, ghosts, slot));
+                                           is_idle(input, ghosts, slot));
 }
 
 /// For assertions.
-[[maybe_unused]] bool agrees_on_news(const ReplicationInput& input, const GhostTable& ghosts,
-                                     std::size_t word, std::uint64_t requested) {
-    std::uint64_t come = 0;
-    for_each_bit(requested, 0, [&](std::size_t i) {
+[[maybe_unused]] bool agrees_with_single_slots(const ReplicationInput& input,
+                                               const GhostTable& ghosts, std::size_t word,
+                                               std::uint64_t slots) {
+    std::uint64_t found = 0;
+    for_each_bit(slots, 0, [&](std::size_t i) {
         const auto slot = static_cast<LocalId>(word * bits_per_word + i);
-        come |= std::uint64_t{ghosts.sends().has_come(slot, input.tick)} << i;
+        found |= std::uint64_t{ghosts.sends().is_newly_relevant(slot, input.tick)} << i;
     });
-    return come == (ghosts.sends().come(word) & requested);
+    return found == (ghosts.sends().newly_relevant(word) & slots);
 }
 
-/// The same for the slots of a word in `asked`. Returns which of them have at least `least`.
+/// Computes the priorities of the slots in `slots`, a mask of one word. Returns which of them have
+/// at least `least`.
 std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, std::size_t word,
-                            std::uint64_t requested, float least,
-                            std::span<float, bits_per_word> out) {
+                            std::uint64_t slots, float least, std::span<float, bits_per_word> out) {
     std::uint64_t idle_slots = ~ghosts.slots().slots_in(input.fields.changed(), word);
-    // For these, a change may be in a component that the observer is not sent.
+    // A change may be in a component that the observer does not receive.
     const std::uint64_t public_only = ghosts.audience().public_only()[word];
-    if ((requested & public_only) != 0)
+    if ((slots & public_only) != 0)
         idle_slots |=
             public_only & ~ghosts.slots().slots_in(input.fields.changed_in_public(), word);
     const std::uint64_t unsure =
         ghosts.audience().restricted()[word] & ghosts.marks().special()[word] & ~public_only;
-    for_each_bit(requested & unsure & ~idle_slots, 0, [&](std::size_t i) {
+    for_each_bit(slots & unsure & ~idle_slots, 0, [&](std::size_t i) {
         const auto slot = static_cast<LocalId>(word * bits_per_word + i);
-        idle_slots |= std::uint64_t{is_settled(input, ghosts, slot)} << i;
+        idle_slots |= std::uint64_t{is_idle(input, ghosts, slot)} << i;
     });
-    PURVIEW_ASSERT(agrees_on_news(input, ghosts, word, requested));
-    idle_slots &=
-        ~PURVIEW_GUARD_OR(idle_news_of_all, ghosts.sends().come(word), 0);  // as in is_settled
+    PURVIEW_ASSERT(agrees_with_single_slots(input, ghosts, word, slots));
+    idle_slots &= ~PURVIEW_GUARD_OR(idle_news_of_all, ghosts.sends().newly_relevant(word),
+                                    0);  // as in is_idle
     std::uint64_t found = ghosts.priorities(word, input.tick, idle_slots, least, out);
     if (input.enter_priority == 1) return found;
-    for_each_bit(requested & ghosts.slots().needs_enter()[word], 0, [&](std::size_t i) {
+    for_each_bit(slots & ghosts.slots().needs_enter()[word], 0, [&](std::size_t i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
         out[i] *= input.enter_priority;
         found = out[i] >= least ? found | bit : found & ~bit;
@@ -125,8 +129,8 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
     return found;
 }
 
-/// Sort keys: highest priority first, then lowest slot. Priorities are positive, so their bits sort
-/// like their values.
+/// Returns a sort key: ascending keys have descending priorities, and equal priorities have
+/// ascending slots. Priorities are positive, so their bits sort like their values.
 std::uint64_t key_of(float priority, LocalId slot) noexcept {
     return std::uint64_t{~std::bit_cast<std::uint32_t>(priority)} << 32 | slot;
 }
@@ -137,16 +141,16 @@ float priority_of(std::uint64_t key) noexcept {
     return std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32));
 }
 
-/// Makes the update of a ghost with extrapolated fields: differences if the observer has their
-/// baseline, else full values. Full values, too, if the ghost became idle. Returns false as
-/// make_item does.
+/// Makes the update of a ghost with dead-reckoned fields: differences if the observer has their
+/// baseline and the ghost has not become idle, else full values. Returns false if there is nothing
+/// to send.
 bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, FieldMask mask,
                        SnapshotItem& item, SnapshotPlan& plan) {
     const LocalId slot = item.slot;
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const KindLayout& layout = input.fields.layout(ghosts.slots().kind(slot));
     mask &= ~layout.extrapolated;
-    const bool is_wrong = shows_wrong(input.fields, ghosts, slot, input.tick);
+    const bool is_wrong = is_prediction_wrong(input.fields, ghosts, slot, input.tick);
     // An RPC requires everything that is not known to have arrived.
     const bool is_called =
         ghosts.marks().is_requested(slot, input.tick) &&
@@ -163,7 +167,7 @@ bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, 
         item.type = ItemType::verbose;
         item.body =
             input.cache.update(index, ghosts.slots().kind(slot), mask | layout.extrapolated);
-        append_still(input.fields, index, layout, plan.motions);
+        append_idle_states(input.fields, index, layout, plan.motions);
     }
     return true;
 }
@@ -190,7 +194,7 @@ void make_enter(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
     item.references = allowed & layout.references;
     if (layout.extrapolated != 0) {
         plan.begin_motions(item.slot);
-        append_still(input.fields, index, layout, plan.motions);
+        append_idle_states(input.fields, index, layout, plan.motions);
     }
     item.bits = kind_bits(input.schema);
     add_link(input, ghosts, layout, item);
@@ -205,28 +209,30 @@ FieldMask public_fields(const KindLayout& layout) noexcept {
     return PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
 }
 
-/// usual_body for the first observer that needs it. Kept out of the loop over all others.
-[[gnu::noinline]] const EncodedFields* first_usual_body(const ReplicationInput& input,
-                                                        std::uint32_t index, bool public_only,
-                                                        Tick baseline) {
+/// plain_delta_body for the first observer that needs the body. Not inlined into the loop over all
+/// slots.
+[[gnu::noinline]] const EncodedFields* make_plain_delta_body(const ReplicationInput& input,
+                                                             std::uint32_t index, bool public_only,
+                                                             Tick baseline) {
     const KindId kind = input.world.entities.kind_at(index);
     const Tick linked = input.fields.parent_tick(index);
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     if (public_only) mask &= public_fields(input.fields.layout(kind));
     if (mask == 0 || linked > baseline) return nullptr;
-    return input.cache.make_usual(index, kind, mask, public_only, linked);
+    return input.cache.cache_plain_delta(index, kind, mask, public_only, linked);
 }
 
-/// For a usual slot, returns the body that all observers with about the same baseline share. Null:
-/// another update is needed, or none. `resolved`: resolved_tick() of the table.
-inline const EncodedFields* usual_body(const ReplicationInput& input, const GhostTable& ghosts,
-                                       LocalId slot, Tick resolved) {
+/// For a estimate slot, returns the body that all observers with about the same baseline share.
+/// Null: another update is needed, or none. `resolved`: resolved_tick() of the table.
+inline const EncodedFields* plain_delta_body(const ReplicationInput& input,
+                                             const GhostTable& ghosts, LocalId slot,
+                                             Tick resolved) {
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const bool public_only = ghosts.audience().is_public_only(slot);
     [[maybe_unused]] const Tick known = ghosts.sends().baseline(slot, resolved);
     const Tick baseline = PURVIEW_GUARD_OR(baseline_of_items, known, input.tick - 1);
-    const EncodedFields* made = input.cache.usual_update(index, public_only, baseline);
-    return made != nullptr ? made : first_usual_body(input, index, public_only, baseline);
+    const EncodedFields* made = input.cache.cached_plain_delta(index, public_only, baseline);
+    return made != nullptr ? made : make_plain_delta_body(input, index, public_only, baseline);
 }
 
 /// Returns false if there is nothing to send.
@@ -240,7 +246,7 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     item.relink = input.fields.parent_tick(index) > baseline;
     if (ghosts.marks().is_special(slot)) {
-        const KeptCopy* copy = ghosts.retained().copy(slot);
+        const RetainedCopy* copy = ghosts.retained().copy(slot);
         if (PURVIEW_GUARD_OR(copy_differs, copy != nullptr, false))
             mask = unknown_fields(*copy, input.fields, ghosts, slot);
         mask |= layout.audience_fields_of(ghosts.audience().gained(slot));
@@ -285,8 +291,8 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, Snapshot
     return true;
 }
 
-/// Sends the roots of groups again that were incomplete and have arrived meanwhile.
-void report_whole_sections(const ReplicationInput& input, GhostTable& ghosts) {
+/// Resends the roots of groups that were incomplete when sent and have completely arrived since.
+void resend_completed_roots(const ReplicationInput& input, GhostTable& ghosts) {
     if (ghosts.groups().slots().empty()) return;
     std::vector<LocalId> waiting, reported;
     for (const LocalId slot : ghosts.groups().slots()) {
@@ -317,14 +323,14 @@ class Planner {
         count(item);
         if (item.type == ItemType::enter) add_superseded(item.slot);
     }
-    /// Counts the last item.
+    /// Counts the item that was added last.
     void count(const SnapshotItem& item) {
         PURVIEW_ASSERT(plan_.item_of_slot[item.slot] == 0);  // one item per slot
         plan_.item_of_slot[item.slot] = static_cast<std::uint32_t>(plan_.items.size());
         ++plan_.counts[static_cast<std::size_t>(item.type)];
         plan_.bits += item.bits;
     }
-    /// Adds all `count` slots in `due`. Plain updates among them become the run.
+    /// Adds all `count` slots in `due`. Their plain updates become the run (SnapshotPlan::run).
     void add_due(std::size_t count) {
         if (plan_.slots.size() <= count) plan_.slots.resize(2 * count + 1);
         if (plan_.room.size() < count) plan_.room.resize(2 * count);
@@ -339,8 +345,9 @@ class Planner {
         PlainUpdate* run = plan_.room.data();
         std::uint64_t bits = 0;
         for (const LocalId slot : slots) {
-            const EncodedFields* body =
-                ghosts_.is_usual(slot) ? usual_body(input_, ghosts_, slot, known_) : nullptr;
+            const EncodedFields* body = ghosts_.is_plain_delta(slot)
+                                            ? plain_delta_body(input_, ghosts_, slot, known_)
+                                            : nullptr;
             if (body != nullptr) {
                 *run++ = {slot, *body, PlainUpdate::no_item};
                 bits += body->bits;
@@ -348,7 +355,7 @@ class Planner {
             }
             run_ = run;
             (void)add_pending(slot, 0);
-            PURVIEW_ASSERT(run_ <= run + 1);  // group members come as new, not as plain
+            PURVIEW_ASSERT(run_ <= run + 1);  // new group members become items
             if (run_ == run)
                 plan_.run_slots[slot / bits_per_word] &=
                     ~(std::uint64_t{1} << (slot % bits_per_word));
@@ -361,7 +368,7 @@ class Planner {
         plan_.counts[static_cast<std::size_t>(ItemType::plain)] +=
             static_cast<std::uint32_t>(plan_.run.size());
     }
-    /// Not everything fits: converts the run to items.
+    /// Converts the run to items. Call if not everything fits.
     void give_up_run() {
         for (const PlainUpdate& update : plan_.run) {
             PURVIEW_ASSERT(plan_.item_of_slot[update.slot] == 0);
@@ -374,8 +381,8 @@ class Planner {
         plan_.clear_run();
     }
     /// Adds a pending slot. If it is new, also adds the new members of its group, so that they
-    /// arrive together. Returns false if there is nothing to send, or if a parent in flight must
-    /// arrive first.
+    /// arrive together. Returns false if there is nothing to send, or if its parent cannot be sent
+    /// now and must arrive first.
     bool add_pending(LocalId slot, float priority) {
         const auto is_new = [this](LocalId one) {
             if (ghosts_.slots().needs_enter(one)) return true;
@@ -399,9 +406,9 @@ class Planner {
         return true;
     }
     /// Adds an update with a shared body. Returns false if the slot has none.
-    bool add_usual(LocalId slot, float priority) {
-        if (!ghosts_.is_usual(slot) || plan_.item_of_slot[slot] != 0) return false;
-        const EncodedFields* body = usual_body(input_, ghosts_, slot, known_);
+    bool add_plain_delta(LocalId slot, float priority) {
+        if (!ghosts_.is_plain_delta(slot) || plan_.item_of_slot[slot] != 0) return false;
+        const EncodedFields* body = plain_delta_body(input_, ghosts_, slot, known_);
         if (body == nullptr) return false;
         SnapshotItem& item = plan_.items.emplace_back();
         item.slot = slot;
@@ -414,13 +421,13 @@ class Planner {
     /// Adds the leaves that must accompany the enter of this slot.
     void add_superseded(LocalId slot) {
         ghosts_.slots().for_each_superseded(slot, [this](LocalId older) {
-            if (plan_.item_of_slot[older] != 0) return;  // it is sent anyway
+            if (plan_.item_of_slot[older] != 0) return;  // listed already
             SnapshotItem leave = make_leave(ghosts_, older);
             leave.repeats = true;
             add(leave);
         });
     }
-    /// Adds the slot, and before it the parents that it needs.
+    /// Adds the slot after the parents that it needs. Returns false as add_pending() does.
     bool add_one(LocalId slot, float priority) {
         if (plan_.item_of_slot[slot] != 0) return true;
         SnapshotItem& item = plan_.items.emplace_back();
@@ -431,7 +438,8 @@ class Planner {
             ghosts_.settle(slot);
             return false;
         }
-        // Adds it to the run, as if its body were shared: which observer came first must not show.
+        // Adds the update to the run, as if its body were shared: packets must not depend on which
+        // observer encoded a body first.
         if (run_ != nullptr && item.type == ItemType::plain && item.references == 0 &&
             input_.fields.layout(ghosts_.slots().kind(slot)).extrapolated == 0) {
             *run_++ = {slot, item.body, PlainUpdate::no_item};
@@ -456,7 +464,7 @@ class Planner {
     }
     /// Lower bound for the size of the list.
     std::uint64_t bits_min() const noexcept { return plan_.bits + plan_.items.size(); }
-    /// Upper bound for the list, in as many packets as it needs.
+    /// Upper bound for the size of the list, in as many packets as it needs.
     std::uint64_t bits_max() const noexcept {
         std::uint64_t bits = plan_.bits;
         for (std::size_t t = 0; t < item_types; ++t) {
@@ -471,12 +479,12 @@ class Planner {
     GhostTable& ghosts_;
     SnapshotPlan& plan_;
     Tick known_;                  ///< baseline of slots without an older one
-    PlainUpdate* run_ = nullptr;  ///< end of the run, while there may be one
+    PlainUpdate* run_ = nullptr;  ///< end of the run; null outside add_due()
 };
 
-/// Adds slots by descending priority until the budget is full. Starts with those that have about
-/// the priority that sufficed for the last list; adds the others if there is room left. Returns
-/// whether more remained.
+/// Adds slots by descending priority until the budget is full. First adds those with about the
+/// priority that was sufficient in the last list, then the others if there is room. Returns whether
+/// some slots remain.
 bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& planner,
                 std::uint64_t budget_bits, std::size_t count, LastPlan& last, SnapshotPlan& plan) {
     constexpr std::size_t keys_least = 256;
@@ -497,7 +505,8 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
     };
     const auto add = [&](auto from, auto stop) {
         while (from != stop && planner.bits_min() <= budget_bits) {
-            // Sorts only as many as fit by the average size of an item, and then repeats.
+            // Sorts only as many as fit according to the average item size. Repeats if room is
+            // left.
             const std::uint64_t fit = (budget_bits - planner.bits_min()) / last.item_bits + 1;
             auto to = stop;
             if (fit < static_cast<std::uint64_t>(stop - from)) {
@@ -508,7 +517,7 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
             last.likely_priority = likely_margin * priority_of(*(to - 1));
             for (; from != to; ++from) {
                 const LocalId slot = slot_of(*from);
-                if (!planner.add_usual(slot, priority_of(*from)))
+                if (!planner.add_plain_delta(slot, priority_of(*from)))
                     (void)planner.add_pending(slot, priority_of(*from));
             }
         }
@@ -544,17 +553,17 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     PURVIEW_ASSERT(plan.is_empty() && plan.bits == 0);
     PURVIEW_ASSERT(last.item_bits > 0);
     if (plan.items.capacity() == 0) {
-        const auto usual =
-            static_cast<std::size_t>(std::min<std::uint64_t>(budget_bits / item_bits_usual, 256));
-        plan.items.reserve(usual);
-        plan.slots.resize(usual + 1);
-        plan.room.resize(usual);
-        plan.plain.reserve(usual);
-        for (auto& chosen : plan.chosen) chosen.reserve(usual);
+        const auto estimate = static_cast<std::size_t>(
+            std::min<std::uint64_t>(budget_bits / item_bits_estimate, 256));
+        plan.items.reserve(estimate);
+        plan.slots.resize(estimate + 1);
+        plan.room.resize(estimate);
+        plan.plain.reserve(estimate);
+        for (auto& chosen : plan.chosen) chosen.reserve(estimate);
     }
-    report_whole_sections(input, ghosts);
+    resend_completed_roots(input, ghosts);
     Planner planner(input, ghosts, plan);
-    // A client controls how many leaves wait. Beyond the budget the others are not even listed.
+    // A client controls how many leaves are pending. Those beyond the budget are not even listed.
     const GhostSlots::Mask needs_leave = ghosts.slots().needs_leave();
     for (std::size_t w = 0; w < needs_leave.size() && planner.bits_min() <= budget_bits; ++w) {
         for_each_bit(needs_leave[w], w * bits_per_word, [&](std::size_t slot) {
@@ -578,11 +587,11 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         count += static_cast<std::size_t>(std::popcount(plan.due[w]));
     }
     if (input.has_limits && budget_bits != unlimited_bits) {
-        plan.limited = keep_limits(input, ghosts, last.turns, plan.due, plan.keys);
+        plan.limited = apply_limits(input, ghosts, last.turns, plan.due, plan.keys);
         PURVIEW_ASSERT(plan.limited <= count);
         count -= plan.limited;
     }
-    // If everything may fit, priorities are computed only after it turns out that it does not.
+    // If everything may fit, priorities are computed only if it turns out not to fit.
     const bool may_fit = count <= budget_bits / last.item_bits;
     bool is_cut = false;
     if (may_fit) {
@@ -591,7 +600,7 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         is_cut = add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
     }
     if (!is_cut) last.likely_priority = 0;
-    // What was left over is older than new changes, so the order matters.
+    // Leftovers of the last tick are older than new changes, so the order matters.
     last.was_over_budget = is_cut || last.left_some || planner.bits_max() > budget_bits;
     if (!last.was_over_budget) return;
     planner.give_up_run();

@@ -29,7 +29,7 @@ std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t
     }
     bits += std::uint64_t{count} * 4;
     for (unsigned shift = 3; spare >> shift != 0; shift += 3) {
-        bits += 4 * std::min(count, spare >> shift);  // at most this many are that far
+        bits += 4 * std::min(count, spare >> shift);  // at most this many distances are that large
         if (shift >= 30) break;
     }
     return bits;
@@ -68,9 +68,9 @@ namespace {
 /// Upper bound for the size of a packet.
 class Filling {
   public:
-    /// `reserved_bits` are reserved for shared payloads.
+    /// `reserved_bits`: room for shared payloads.
     Filling(std::uint64_t capacity_bits, std::uint64_t reserved_bits, std::uint32_t slots) noexcept
-        : capacity_(capacity_bits), lanes_(slots) {
+        : capacity_(capacity_bits), slots_(slots) {
         for (std::size_t t = 0; t < item_types; ++t) {
             sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, slots);
             bits_ += sections_[t];
@@ -90,26 +90,26 @@ class Filling {
         empty.bits_ = empty_bits_;
         empty.counts_ = {};
         for (std::size_t t = 0; t < item_types; ++t)
-            empty.sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, lanes_);
+            empty.sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, slots_);
         empty.has_all_ = false;
         return empty;
     }
-    /// If the whole plan fits, its items need no checks.
+    /// Checks whether the whole plan fits. If it does, its items are not checked one by one.
     void add_all_of(const SnapshotPlan& plan) noexcept {
         std::uint64_t bits = bits_ + plan.bits;
         for (std::size_t t = 0; t < item_types; ++t) {
             bits -= sections_[t];
-            bits += section_bits_max(static_cast<ItemType>(t), plan.counts[t], lanes_);
+            bits += section_bits_max(static_cast<ItemType>(t), plan.counts[t], slots_);
         }
         has_all_ = bits <= capacity_;
     }
-    /// Returns whether the reserved bits fit.
+    /// Returns whether the reserved bits fit into an empty packet.
     bool is_reserved() const noexcept { return is_reserved_; }
     /// Returns false, and adds nothing, if the item does not fit.
     bool add(const SnapshotItem& item) noexcept {
         if (has_all_) return true;
         const auto t = static_cast<std::size_t>(item.type);
-        const std::uint64_t section = section_bits_max(item.type, counts_[t] + 1, lanes_);
+        const std::uint64_t section = section_bits_max(item.type, counts_[t] + 1, slots_);
         const std::uint64_t bits = bits_ - sections_[t] + section + item.bits;
         if (bits > capacity_) return false;
         bits_ = bits;
@@ -117,13 +117,13 @@ class Filling {
         ++counts_[t];
         return true;
     }
-    /// Adds plain updates from the first on, while they fit. Returns their number.
+    /// Adds plain updates from the first on, as many as fit. Returns their number.
     std::size_t add_run(std::span<const PlainUpdate> run) noexcept {
         constexpr auto t = static_cast<std::size_t>(ItemType::plain);
         const auto others = bits_ - sections_[t];
         const auto section = [&](std::size_t count) {
             return section_bits_max(ItemType::plain, counts_[t] + static_cast<std::uint32_t>(count),
-                                    lanes_);
+                                    slots_);
         };
         std::uint64_t bodies = 0;
         std::size_t count = 0;
@@ -149,7 +149,7 @@ class Filling {
     std::uint64_t empty_bits_ = 0;
     bool is_reserved_ = false;
     bool has_all_ = false;
-    std::uint32_t lanes_;
+    std::uint32_t slots_;
     std::array<std::uint32_t, item_types> counts_{};
     std::array<std::uint64_t, item_types> sections_{};
 };
@@ -175,7 +175,7 @@ Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
     return !fits(beside) && fits(alone) ? alone.without_sections() : beside;
 }
 
-/// Returns whether its parent has arrived or is in this packet.
+/// Returns whether the parent of the item has arrived or is in this packet.
 bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item) {
     if (is_present(ghosts, item.parent)) return true;
     const std::uint32_t at = plan.item_of_slot[item.parent];
@@ -221,7 +221,7 @@ bool add_whole(const GhostTable& ghosts, const SnapshotPlan& plan, const Snapsho
     return fits && filling.add(item);
 }
 
-/// Takes the item and the leaves that must accompany it, if all of it fits.
+/// Puts the item and the leaves that must accompany it into the packet, if all of them fit.
 bool take(const GhostTable& ghosts, SnapshotPlan& plan, std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     Filling with = filling;
@@ -234,8 +234,8 @@ bool take(const GhostTable& ghosts, SnapshotPlan& plan, std::size_t at, Filling&
     return true;
 }
 
-/// Takes the item. In a group, takes all new members together. Takes nothing if these would fit
-/// into an empty packet but not into this one.
+/// Puts the item into the packet. In a group, puts all new members together. Puts nothing if these
+/// would fit into an empty packet but not into this one. Returns whether the item is in the packet.
 bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
             std::size_t at, Filling& filling) {
     const SnapshotItem& item = plan.items[at];
@@ -266,7 +266,8 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     return item.packet != 0;
 }
 
-/// Takes the item after its parents, while they fit.
+/// Puts the parents of the item into the packet, then the item. Returns false if one of them does
+/// not fit.
 bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                 std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
@@ -280,14 +281,14 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
         const std::uint32_t parent = plan.item_of_slot[item.parent];
         if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
             !choose_one(input, ghosts, plan, parent - 1, filling)) {
-            return false;  // its parent is in flight: wait
+            return false;  // the parent is in flight or does not fit
         }
     }
     return take(ghosts, plan, at, filling);
 }
 
-/// Takes the item with reserved room, after the leaves. If its group does not fit, takes as many as
-/// fit.
+/// Puts the leaves into the packet, then the item with reserved room (kept_for). If its whole group
+/// does not fit, puts the item without it.
 void take_kept(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                Filling& filling) {
     const SnapshotItem* kept = plan.item_of(plan.kept_for);
@@ -302,8 +303,8 @@ void take_kept(const ReplicationInput& input, const GhostTable& ghosts, Snapshot
         (void)choose_one(input, ghosts, plan, at, filling);
 }
 
-/// Takes items in send order until the packet is full. The item with reserved room and requested
-/// items go first.
+/// Puts items into the packet in send order until it is full. The item with reserved room and those
+/// that RPCs need (plan.first) go first.
 void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                     Filling& filling) {
     take_kept(input, ghosts, plan, filling);
@@ -321,7 +322,7 @@ void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, Sna
     }
 }
 
-/// Takes the whole plan. Parents of its items are in it or have arrived.
+/// Puts the whole plan into the packet. The parents of its items are in the plan or have arrived.
 void take_all(SnapshotPlan& plan) {
     reserve_for(plan.plain, plan.items.size());
     for (std::size_t t = 0; t < plan.chosen.size(); ++t)
@@ -331,7 +332,7 @@ void take_all(SnapshotPlan& plan) {
     plan.next = plan.items.size();
 }
 
-/// Sorts by slot, the order in which they are written.
+/// Sorts by slot, which is the order on the wire.
 template <class T>
 void sort_by_slot(std::vector<T>& list) {
     const auto before = [](const T& left, const T& right) { return left.slot < right.slot; };
@@ -339,7 +340,8 @@ void sort_by_slot(std::vector<T>& list) {
         std::sort(list.begin(), list.end(), before);
 }
 
-/// Takes as much of the run as fits. Returns all plain updates of the packet, by slot.
+/// Puts as much of the run as fits into the packet. Returns all plain updates of the packet, by
+/// slot.
 std::span<const PlainUpdate> take_run(SnapshotPlan& plan, Filling& filling) {
     const auto run = std::span(plan.run).subspan(plan.run_next);
     const auto taken = run.first(filling.has_all() ? run.size() : filling.add_run(run));
@@ -350,7 +352,7 @@ std::span<const PlainUpdate> take_run(SnapshotPlan& plan, Filling& filling) {
     return plan.plain;
 }
 
-/// Collects bits before they are written, because a few bits are not worth a store of their own.
+/// Collects bits, so that a few of them are written with one store.
 struct Bits {
     std::uint64_t value = 0;
     unsigned count = 0;
@@ -384,14 +386,14 @@ void write_link(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
     });
 }
 
-/// Writes references for this observer: the local id of the ghost, or none.
+/// Writes the references for this observer: for each the local id of the target's ghost, or none.
 void write_references(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                       const SnapshotItem& item, BitWriter& out) {
     const std::uint32_t index = ghosts.slots().entity_index(item.slot);
     const KindLayout& layout = input.fields.layout(ghosts.slots().kind(item.slot));
     for_each_bit(item.references, 0, [&](std::size_t f) {
-        const std::uint32_t* named = input.fields.words(index, layout.fields[f]);
-        const LocalId slot = ghosts.slots().find(make_entity_id(named[0], named[1]));
+        const std::uint32_t* target = input.fields.words(index, layout.fields[f]);
+        const LocalId slot = ghosts.slots().find(make_entity_id(target[0], target[1]));
         out.boolean(slot != no_local_id);
         if (slot == no_local_id) return;
         out.varint(slot);
@@ -434,10 +436,10 @@ void write_item(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
     if (item.references != 0) write_references(input, ghosts, plan, item, out);
 }
 
-/// Writes plain updates. These are most of the data.
+/// Writes plain updates, which are most of the data.
 void write_plain(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                  std::span<const PlainUpdate> updates, unsigned k, BitWriter& out) {
-    constexpr std::uint32_t ones_max = 32;  // of a code that is written with its body
+    constexpr std::uint32_t ones_max = 32;  // in a code that is written together with its body
     const std::byte* const bodies = input.cache.bodies();
     const std::uint32_t* const distances = plan.distances.data();
     const auto has_references = [&](const PlainUpdate& update) {
@@ -464,11 +466,12 @@ void write_plain(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
     }
 }
 
-/// Flag for the snapshot, tick, four counts of zero, and flag for shared payloads.
+/// Size of an empty snapshot: the snapshot flag, the tick, four counts of zero, and the flag for
+/// shared payloads.
 constexpr std::uint64_t empty_bits =
     1 + wire_tick_bits + 1 + item_types * BitWriter::varint_bits(0);
 
-/// Ticks back to the last one with only known delivery statuses; 0: too far.
+/// Returns how many ticks ago the resolved tick was; 0: more than baseline_ticks_max.
 std::uint64_t baseline_back(const GhostTable& ghosts, Tick tick) noexcept {
     const Tick back = tick - ghosts.sends().resolved_tick();
     return back <= baseline_ticks_max ? back : 0;
@@ -505,7 +508,8 @@ void write_plain_section(const ReplicationInput& input, const GhostTable& ghosts
     write_plain(input, ghosts, plan, updates, k, out);
 }
 
-/// For assertions: the run has exactly these slots from the first to the last.
+/// For assertions: returns whether the run has exactly these slots between the first and the last
+/// of them.
 [[maybe_unused]] bool are_all_of_run(const SnapshotPlan& plan,
                                      std::span<const PlainUpdate> updates) noexcept {
     const LocalId from = updates.front().slot, to = updates.back().slot;
@@ -519,7 +523,7 @@ void write_plain_section(const ReplicationInput& input, const GhostTable& ghosts
     return count == updates.size();
 }
 
-/// Records the updates of the packet if they are a part of the run.
+/// Records the plain updates of a packet if all of them are from the run.
 void note_run(GhostTable& ghosts, const SnapshotPlan& plan, std::span<const PlainUpdate> updates,
               PacketRecord& record) {
     if (updates.empty()) return;
@@ -534,7 +538,7 @@ void note_run(GhostTable& ghosts, const SnapshotPlan& plan, std::span<const Plai
     }
 }
 
-/// The same for any plain updates.
+/// Records the plain updates of a packet, from the run or with items.
 void note_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
                 std::span<const PlainUpdate> updates, PacketRecord& record) {
     std::size_t word = 0;

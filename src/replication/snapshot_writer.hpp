@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What one observer is sent in one tick: an ordered list of what waits (prioritize), then packets
-// of it within a byte budget (write_snapshot). What does not fit stays pending, and its priority
-// grows until it is sent. If far more waits than fits, only candidates become items of the list. If
-// everything fits, most of it is a run of plain updates, which needs no order and no items. Must
-// not depend on relevance or sockets.
+// Builds what one observer is sent in one tick: first an ordered list of everything that is pending
+// (prioritize), then packets within a byte budget (write_snapshot). What does not fit stays
+// pending, and its priority grows until it is sent. If far more is pending than fits, only
+// candidates become items of the list. If everything fits, most of it is a run of plain updates,
+// which needs no order and no items. Must not depend on relevance or sockets.
 //
 // Parent gate: a child enters only in a packet that also brings its parent, or after the parent is
 // known to have arrived (O1). One ghost per entity: an enter goes only into a packet that also
@@ -35,7 +35,7 @@ enum class ItemType : std::uint8_t { leave, enter, verbose, plain };
 
 inline constexpr std::size_t item_types = 4;
 
-/// A plain update in a packet: changed fields only.
+/// An update of changed fields only, without kind and link.
 struct PlainUpdate {
     LocalId slot = 0;
     EncodedFields body;
@@ -47,88 +47,89 @@ struct SnapshotItem {
     LocalId slot = 0;
     LocalId parent = no_local_id;  ///< slot of the parent, if has_link()
     EncodedFields body;
-    FieldMask references = 0;  ///< follow the body
-    std::uint32_t bits = 0;    ///< maximum size, without its local id
-    std::uint32_t packet = 0;  ///< packet that has it, from 1 on in each tick; 0: none yet
+    FieldMask references = 0;  ///< written after the body
+    std::uint32_t bits = 0;    ///< maximum size without the local id
+    std::uint32_t packet = 0;  ///< packet with the item, from 1 in each tick; 0: none yet
     float priority = 0;
     ItemType type = ItemType::plain;
     bool keeps = false;   ///< a leave that retains the ghost
-    bool relink = false;  ///< parent or owner is sent again
-    /// A leave that is in flight already. It is sent again only beside an enter of its entity.
+    bool relink = false;  ///< the link is sent: parent, owner and allowed components
+    /// A leave that is in flight already. It is sent again only together with an enter of its
+    /// entity.
     bool repeats = false;
 
-    /// Returns whether it may have to come with other items, or after them.
+    /// Returns whether the item has a link, so that it may depend on other items.
     bool has_link() const noexcept { return type == ItemType::enter || relink; }
 };
 
 /// Estimates for an observer's next list, from its last one.
 struct LastPlan {
-    bool was_over_budget = false;  ///< not everything fits, by estimate
+    bool was_over_budget = false;  ///< by estimate, not everything fits
     bool left_some = false;        ///< not everything fit beside RPCs and fragments
-    /// Slots that had the highest priority but found no room beside RPCs and fragments, until room
-    /// was reserved for them. The second is used while the first is not listed. Or no_local_id.
+    /// Slots that had the highest priority but did not fit beside RPCs and fragments, or
+    /// no_local_id. Room is reserved for the first of them that is in the list.
     std::array<LocalId, 2> passed_over{no_local_id, no_local_id};
     std::uint32_t item_bits = 64;  ///< average size of an item
-    float likely_priority = 0;     ///< priority that will probably suffice; 0: any
-    /// Slot where the next turn begins, by KindId, for kinds with a limit in turns.
+    float likely_priority = 0;     ///< lowest priority that will probably be sent; 0: any
+    /// By KindId, the slot that is first in the next tick, for LimitOrder::round_robin.
     std::vector<LocalId> turns;
 };
 
-/// An item for a packet, in a list of items of one type.
+/// An item of a packet, in the list of items of its type.
 struct ChosenItem {
     LocalId slot;
     std::uint32_t item;  ///< its index
 };
 
 /// One observer's list for one tick. Observers reuse it one after another, so it does not allocate
-/// and stays in the nearest caches.
+/// and stays in the L1 and L2 caches.
 struct SnapshotPlan {
-    std::vector<SnapshotItem> items;             ///< in send order
-    std::span<PlainUpdate> run;                  ///< updates without an item, by slot; may go last
-    std::size_t run_next = 0;                    ///< first of the run that is not taken yet
-    std::vector<std::uint64_t> run_slots;        ///< slots of the run, as a mask
-    std::vector<Motion> motions;                 ///< predictor states of items
-    std::vector<std::uint32_t> motions_of_slot;  ///< slot -> its first state, if any
-    std::vector<std::uint32_t> item_of_slot;     ///< slot -> index + 1, for the parent gate
+    std::vector<SnapshotItem> items;       ///< in send order
+    std::span<PlainUpdate> run;            ///< plain updates without an item, by slot; written last
+    std::size_t run_next = 0;              ///< first update of the run that is in no packet yet
+    std::vector<std::uint64_t> run_slots;  ///< slots of the run, as a mask
+    std::vector<Motion> motions;           ///< predictor states of items
+    std::vector<std::uint32_t> motions_of_slot;      ///< slot -> index of its first predictor state
+    std::vector<std::uint32_t> item_of_slot;         ///< slot -> index of its item + 1; 0: none
     std::array<std::uint32_t, item_types> counts{};  ///< of items and run, by type
-    std::uint64_t bits = 0;                          ///< of all of them
-    std::size_t next = 0;                            ///< first item that is possibly not taken
-    std::uint32_t packet = 0;                        ///< the one being filled
-    std::size_t limited = 0;                         ///< waits because of limit_per_tick
-    bool took_any = false;                           ///< the packet filled last has items
+    std::uint64_t bits = 0;                          ///< size of items and run
+    std::size_t next = 0;                            ///< all items before it are in packets
+    std::uint32_t packet = 0;                        ///< number of the packet being filled
+    std::size_t limited = 0;                         ///< slots that wait because of limit_per_tick
+    bool took_any = false;            ///< the packet that was filled last has updates or items
     bool must_send_tick = false;      ///< the first packet has a snapshot, even if empty
-    std::vector<std::uint64_t> due;   ///< scratch: slots that may go, as a mask
+    std::vector<std::uint64_t> due;   ///< scratch: slots that may be sent, as a mask
     std::vector<LocalId> slots;       ///< scratch: the same, listed
     std::vector<PlainUpdate> room;    ///< storage of the run
-    std::vector<std::uint64_t> keys;  ///< scratch: what waits, by priority
+    std::vector<std::uint64_t> keys;  ///< scratch: sort keys of slots
     /// Scratch of one packet: its items by type, except the plain ones.
     std::array<std::vector<ChosenItem>, item_types - 1> chosen;
     std::vector<PlainUpdate> plain;        ///< scratch of one packet: its plain updates
     std::vector<std::uint32_t> distances;  ///< scratch: from a local id to the next
-    std::vector<LocalId> incomplete;       ///< of one packet: sent before the rest of their group
-    std::vector<LocalId> referenced;       ///< of one packet: ids that its references contain
-    std::vector<LocalId> first;            ///< slots with items that the next packet takes first
+    std::vector<LocalId> incomplete;  ///< of one packet: ghosts sent before the rest of their group
+    std::vector<LocalId> referenced;  ///< of one packet: local ids in its references
+    std::vector<LocalId> first;       ///< slots with items that the next packet takes first
     /// Slot for which RPCs and fragments must leave room, or no_local_id.
     LocalId kept_for = no_local_id;
 
     bool is_empty() const noexcept { return items.empty() && run.empty(); }
-    /// Returns whether something has not been taken.
+    /// Returns whether something is in no packet yet.
     bool has_more() const noexcept { return next < items.size() || run_next < run.size(); }
 
-    /// Returns the item of the slot; null: nothing waits, or it is not in this list.
+    /// Returns the item of the slot, or null if the list has none.
     const SnapshotItem* item_of(LocalId slot) const noexcept {
         const std::uint32_t at = slot < item_of_slot.size() ? item_of_slot[slot] : 0;
         PURVIEW_ASSERT(at == 0 || (at <= items.size() && items[at - 1].slot == slot));
         return at == 0 ? nullptr : &items[at - 1];
     }
-    /// Returns the first item that is not a leave, taken or not; null: there is none.
+    /// Returns the first item that is not a leave, or null.
     const SnapshotItem* most_urgent() const noexcept {
         const auto is_news = [](const SnapshotItem& item) { return item.type != ItemType::leave; };
         const auto at = std::find_if(items.begin(), items.end(), is_news);
         return at == items.end() ? nullptr : &*at;
     }
-    /// Call after the last packet. Returns the slot of the item with the highest priority, if it
-    /// was not taken.
+    /// Call after the last packet. Returns the slot with the highest priority, leaves excepted, if
+    /// it is in no packet; otherwise no_local_id.
     LocalId left_out() const noexcept {
         if (const SnapshotItem* priority = most_urgent(); priority != nullptr)
             return priority->packet == 0 ? priority->slot : no_local_id;
@@ -185,22 +186,22 @@ struct SnapshotPlan {
 /// memory.
 void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts);
 
-/// A budget that holds everything. Limits of kinds are ignored.
+/// Unlimited budget. Limits of kinds are ignored, too.
 inline constexpr std::uint64_t unlimited_bits = ~std::uint64_t{0};
 
-/// Fills the plan, which must be empty. Sorts by priority only if `budget_bits` cannot hold
-/// everything. Equal priorities are ordered by local id, never by data that an observer must not
-/// see.
+/// Fills the plan, which must be empty. Sorts by priority only if not everything fits into
+/// `budget_bits`. Equal priorities are ordered by local id, never by data that the observer must
+/// not see.
 void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan);
 
-/// Returns the size of a snapshot that has only its tick.
+/// Returns the size of a snapshot with only its tick.
 std::uint64_t empty_snapshot_bits(const FieldStore& fields) noexcept;
 
 /// Writes a one bit and a snapshot, together at most `capacity_bits`, and records the content in
-/// the ghost table under `sequence`. Returns false, and writes nothing, if nothing of the plan fits
-/// and neither payloads nor the tick must be sent. `shared`: written, too, if all its planned
-/// payloads fit; or null.
+/// the ghost table under `sequence`. Returns false and writes nothing if no part of the plan fits
+/// and neither shared payloads nor the tick must be sent. `shared`: null, or a reader; its planned
+/// payloads are written if all of them fit.
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,
                     BitWriter& out);
@@ -228,7 +229,8 @@ struct Backlog {
 };
 Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept;
 
-/// Smallest score in a priority weight. docs/budget.md derives from it how long anything can wait.
+/// Lower bound of the relevance score in a priority weight. docs/budget.md derives the longest wait
+/// from it.
 inline constexpr float score_floor = 0.25F;
 
 /// Returns the maximum size of the body of an entity alone in its packet, with references.

@@ -15,13 +15,13 @@ inline void add_once(std::vector<std::uint32_t>& list, std::uint32_t one) {
     if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
 }
 
-/// Updates a list that is sorted by spawn number: checks for these entities, each listed once,
-/// whether they belong in it. Others stay. index(Member) returns the entity index; make(entity
-/// index, Member&) returns whether the entity belongs in the list. Returns whether a member was
-/// removed or inserted.
+/// Updates a list that is sorted by spawn number. For each entity index in `ids` (no duplicates),
+/// inserts or removes the entity; other members stay. index(Member) returns the entity index.
+/// make(entity index, Member&) fills the member and returns whether the entity belongs in the list.
+/// Returns whether a member was removed or inserted, even if it was only replaced.
 template <class Member, class Index, class Make>
-bool query_again(std::vector<Member>& members, std::span<const std::uint32_t> ids,
-                 const WorldData& world, Index&& index, Make&& make) {
+bool update_members(std::vector<Member>& members, std::span<const std::uint32_t> ids,
+                    const WorldData& world, Index&& index, Make&& make) {
     if (ids.empty()) return false;
     bool differs = std::erase_if(members, [&](const Member& one) {
                        return std::find(ids.begin(), ids.end(), index(one)) != ids.end();

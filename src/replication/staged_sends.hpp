@@ -19,11 +19,11 @@ namespace purview {
 
 class StagedSends {
   public:
-    /// Returns whether not all of it fits into the next packet.
+    /// Returns whether the ghost has a remainder: not all of it fits into the next packet.
     bool has_remainder(LocalId slot) const noexcept {
         return slot < its_.size() && its_[slot].has_remainder;
     }
-    /// Returns the component that is sent first if not all of them fit.
+    /// Returns the component that is sent first if not all components fit.
     std::size_t cursor(LocalId slot) const noexcept {
         return slot < its_.size() ? its_[slot].cursor : 0;
     }
@@ -37,7 +37,7 @@ class StagedSends {
     void clear_remainder(LocalId slot) noexcept {
         if (slot < its_.size()) its_[slot].has_remainder = false;
     }
-    /// A part was sent: moves the cursor.
+    /// Moves the cursor. Call when a part was sent.
     void advance(LocalId slot) noexcept {
         PURVIEW_ASSERT(has_remainder(slot));
         its_[slot].cursor = its_[slot].next_cursor;

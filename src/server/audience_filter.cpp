@@ -27,17 +27,17 @@ AudienceFilter::AudienceFilter(const ServerDef& def, const ServerTime& time, con
                            });
     };
     for (const KindLayout& layout : layouts_of(*def.schema)) {
-        takes_turns_.push_back(layout.staged != 0);
+        is_staged_.push_back(layout.staged != 0);
         has_audiences_ |= layout.audience != 0;
         has_unpredicted_ |= has_part(layout, AudienceType::unpredicted);
         is_always_decided_.push_back(has_part(layout, AudienceType::custom));
-        is_any_always_decided_ |= is_always_decided_.back() || takes_turns_.back();
+        is_any_always_decided_ |= is_always_decided_.back() || is_staged_.back();
     }
 }
 
-/// Marks the references of an acknowledged ghost for resending, if the observer receives the
-/// component with them. An enter is skipped: it contains all references, and its components are
-/// decided later in the tick.
+/// Marks the references of a ghost for resending, if the observer receives the component with them.
+/// Skips a ghost with an enter that is not sent yet: the enter contains all references, and its
+/// components are decided later in the tick.
 template <class IsInOneOf>
 void AudienceFilter::touch_references(Session& session, EntityId referrer,
                                       IsInOneOf&& is_in_one_of) const {
@@ -56,7 +56,7 @@ void AudienceFilter::note_references(Session& session) const {
     for (const InterestEvent& event : interest_.events_of(session.observer)) {
         for (const EntityId referrer : fields_.referrers_of(internal(world_), event.entity)) {
             touch_references(session, referrer, [&](const KindLayout&, FieldMask allowed) {
-                return fields_.does_name(internal(world_), referrer, event.entity, allowed);
+                return fields_.has_reference_to(internal(world_), referrer, event.entity, allowed);
             });
         }
     }
@@ -177,8 +177,8 @@ bool AudienceFilter::is_predicted_now(const SessionInputs::KnownGroup& group) co
     return group.agreed != 0 && time_.tick - group.agreed <= predicted_ticks_max(def_.tick_hz);
 }
 
-/// The client predicts the entity, so it needs no updates of that entity
-/// (AudienceType::unpredicted).
+/// Returns whether the client predicts the entity, so that components with
+/// AudienceType::unpredicted are not sent.
 bool AudienceFilter::does_predict(const Session& session, std::uint32_t index) const noexcept {
     if (session.inputs == nullptr) return false;
     const LocalId slot = session.ghosts.slots().find_at(index);
@@ -203,10 +203,11 @@ void AudienceFilter::list_predicted(AudienceScratch& room, Session& session) con
     }
 }
 
-/// The components of the ghost may exceed one packet, or some of them have not been sent.
+/// Returns whether the components of the ghost may exceed one packet, or some of them have not been
+/// sent yet.
 bool AudienceFilter::may_be_split(const Session& session, LocalId slot) const noexcept {
     const KindId kind = session.ghosts.slots().kind(slot);
-    return takes_turns_[index_of(kind)] &&
+    return is_staged_[index_of(kind)] &&
            (session.ghosts.marks().is_special(slot) ||
             fields_.layout(kind).body_bits_max > body_bits_alone(session.budget_bytes));
 }
@@ -219,9 +220,9 @@ void AudienceFilter::list(AudienceScratch& room, Session& session) const {
     const std::uint32_t keys = interest_.observers.keys_revision(session.observer);
     room.slots.clear();
     room.indices.clear();
-    const bool requests_all = keys != session.audience_keys;
+    const bool evaluates_all = keys != session.audience_keys;
     session.audience_keys = keys;
-    room.again.assign(ghosts.audience().restricted().size(), requests_all ? ~std::uint64_t{0} : 0);
+    room.again.assign(ghosts.audience().restricted().size(), evaluates_all ? ~std::uint64_t{0} : 0);
     if (has_unpredicted_ && session.inputs != nullptr) list_predicted(room, session);
     for (const InterestEvent& event : interest_.events_of(session.observer)) {
         const LocalId slot = event.enter ? ghosts.slots().find(event.entity) : no_local_id;
@@ -257,33 +258,34 @@ void AudienceFilter::decide(TickWorker& worker, Session& session) const {
     list(room, session);
     if (room.slots.empty()) return;
     room.allowed.resize(room.slots.size());
-    if (session.state == Session::State::probe) {  // it is sent everything
+    if (session.state == Session::State::probe) {  // a reference client receives everything
         std::fill(room.allowed.begin(), room.allowed.end(), ~std::uint32_t{0});
     } else {
         decide(room, session.observer, room.indices, room.allowed);
     }
     for (std::size_t i = 0; i < room.slots.size(); ++i) {
         const LocalId slot = room.slots[i];
-        if (takes_turns_[index_of(ghosts.slots().kind(slot))] &&
-            !take_turns(worker, session, slot, room.allowed[i]))
+        if (is_staged_[index_of(ghosts.slots().kind(slot))] &&
+            !stage_components(worker, session, slot, room.allowed[i]))
             continue;
         const std::uint32_t public_parts = fields_.layout(ghosts.slots().kind(slot)).public_parts;
         ghosts.set_allowed(slot, room.allowed[i], public_parts, time_.tick);
     }
 }
 
-/// Staged replication. If the new data does not fit into one packet, reduces `allowed` to the
-/// components that fit. The rest is sent, whole components in round-robin order, once these are
-/// acknowledged. Returns false and changes nothing while some of them are in flight.
-bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId slot,
-                                std::uint32_t& allowed) const {
+/// Staged replication: if the new data does not fit into one packet, reduces `allowed` to the
+/// components that fit. The other components follow in round-robin order, whole components at a
+/// time, once these are acknowledged. Returns false and changes nothing while some components are
+/// in flight.
+bool AudienceFilter::stage_components(TickWorker& worker, Session& session, LocalId slot,
+                                      std::uint32_t& allowed) const {
     GhostTable& ghosts = session.ghosts;
     if (ghosts.sends().is_blocked(slot)) return false;
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const KindLayout& layout = fields_.layout(ghosts.slots().kind(slot));
     PURVIEW_ASSERT(layout.staged != 0 && ghosts.staged().cursor(slot) < layout.parts.size());
     const Tick baseline = ghosts.sends().baseline(slot);
-    const KeptCopy* copy = ghosts.retained().copy(slot);
+    const RetainedCopy* copy = ghosts.retained().copy(slot);
     FieldMask changed =
         ghosts.slots().needs_enter(slot) ? layout.all
         : copy != nullptr                ? unknown_fields(*copy, fields_, ghosts, slot)

@@ -35,11 +35,11 @@ class AudienceFilter {
     /// Call when the owner or a key of the entity changed, or another group provides its inputs.
     /// Dependent audiences are evaluated again in this tick.
     void note_changed(std::uint32_t index);
-    /// As note_changed, for audiences that depend on the entity's group.
+    /// Call when the entity's group changed in a way that affects AudienceType::unpredicted.
     void note_group_changed(std::uint32_t index) {
         if (has_unpredicted_) note_changed(index);
     }
-    /// The schema has components that are left out of updates for a client that predicts them.
+    /// Returns whether the schema has components that are not sent to a client that predicts them.
     bool has_unpredicted() const noexcept { return has_unpredicted_; }
 
     /// Starts the phase, up to end_tick, in which no change may be noted. Entity indices are below
@@ -47,10 +47,10 @@ class AudienceFilter {
     void begin_sessions(std::size_t index_end);
     void end_tick() noexcept;
 
-    /// Decides which components of each ghost the session is sent from now on.
+    /// Decides which components of each ghost the session receives from this tick on.
     void decide(TickWorker& worker, Session& session) const;
-    /// Sets allowed[i] to the parts, one bit each, of the entity at indices[i] that would be
-    /// replicated to the observer if the entity is relevant to it.
+    /// Sets allowed[i] to the parts, one bit each, of the entity at indices[i] that are replicated
+    /// to the observer if the entity is relevant to it.
     void decide(AudienceScratch& scratch, ObserverId observer,
                 std::span<const std::uint32_t> indices, std::span<std::uint32_t> allowed) const;
 
@@ -68,8 +68,8 @@ class AudienceFilter {
     void list_predicted(AudienceScratch& scratch, Session& session) const;
     void list(AudienceScratch& scratch, Session& session) const;
     bool may_be_split(const Session& session, LocalId slot) const noexcept;
-    bool take_turns(TickWorker& worker, Session& session, LocalId slot,
-                    std::uint32_t& allowed) const;
+    bool stage_components(TickWorker& worker, Session& session, LocalId slot,
+                          std::uint32_t& allowed) const;
 
     const ServerDef& def_;
     const ServerTime& time_;
@@ -82,10 +82,10 @@ class AudienceFilter {
     /// By KindId: has a custom audience, which may change at any time.
     std::vector<bool> is_always_decided_;
     bool is_any_always_decided_ = false;
-    std::vector<bool> takes_turns_;  ///< by KindId: has parts that use staged replication
-    Bitset changed_;                 ///< by entity index
-    bool has_changed_ = false;       ///< some bit is set; valid from begin_sessions to end_tick
-    bool in_sessions_ = false;       ///< from begin_sessions to end_tick; for assertions
+    std::vector<bool> is_staged_;  ///< by KindId: has parts that use staged replication
+    Bitset changed_;               ///< by entity index
+    bool has_changed_ = false;     ///< some bit is set; valid from begin_sessions to end_tick
+    bool in_sessions_ = false;     ///< from begin_sessions to end_tick; for assertions
 };
 
 }  // namespace purview

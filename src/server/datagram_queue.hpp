@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Outgoing datagrams in sending order. Stores those of handshakes and closes itself. Those of the
+// Outgoing datagrams in sending order. Stores the datagrams of handshakes and closes. Datagrams of
 // workers stay in the workers' outboxes until all have been taken.
 //
 // Invariants: the order refers only to datagrams that are still stored in their outbox; memory is

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Fault injection for tests of the checks: it has an effect only where the sources are compiled
-// with PURVIEW_BREAKABLE.
+// Fault injection, to test that the checks detect faults. It has an effect only if the sources are
+// compiled with PURVIEW_BREAKABLE.
 #pragma once
 
 #include <cstdint>

@@ -114,12 +114,12 @@ Vec3 History::position(std::uint32_t row, Tick tick) const noexcept {
     return position;
 }
 
-/// Counting sort by cell; needs no memory besides the result.
+/// Builds the index of the span with a counting sort by cell, without memory besides the result.
 void History::begin_span(Tick tick) {
     Span& span = span_at(tick);
     span.first = tick;
     span.reach = 0;
-    span.beside.clear();
+    span.unindexed.clear();
     std::uint32_t has_position = 0;
     for (const Row& row : rows_) has_position += row.entity != EntityId::none ? 1 : 0;
     span.side_bits = static_cast<std::uint32_t>(std::bit_width(has_position / 2 + 1) / 2 + 1);
@@ -148,7 +148,7 @@ void History::begin_span(Tick tick) {
 void History::widen_span(Span& span, Tick tick) {
     for (std::uint32_t r = 0; r < rows_.size(); ++r) {
         Row& row = rows_[r];
-        if (row.entity == EntityId::none || row.beside == span.first) continue;
+        if (row.entity == EntityId::none || row.unindexed == span.first) continue;
         if (!world_->entities.has_position(index_of(row.entity))) continue;
         if (row.first <= span.first) {
             const Vec3 now = inner(r, tick);
@@ -159,8 +159,8 @@ void History::widen_span(Span& span, Tick tick) {
                 continue;
             }
         }
-        row.beside = span.first;
-        span.beside.push_back(r);
+        row.unindexed = span.first;
+        span.unindexed.push_back(r);
     }
 }
 
@@ -212,7 +212,7 @@ std::uint64_t History::index_bytes() const noexcept {
     std::uint64_t bytes = rows_.capacity() * sizeof(Row) + free_rows_.capacity() * 4 +
                           row_at_.capacity() * 4 + spans_.capacity() * sizeof(Span);
     for (const Span& span : spans_) {
-        bytes += (span.starts.capacity() + span.rows.capacity() + span.beside.capacity()) * 4;
+        bytes += (span.starts.capacity() + span.rows.capacity() + span.unindexed.capacity()) * 4;
     }
     return bytes;
 }

@@ -3,9 +3,9 @@
 //
 // History of the components that the schema marks: one ring of recent ticks per entity, in pages
 // that do not move, with an index over past positions. The index is built once per span of ticks.
-// It stores the cell of each entity at the beginning of the span and the greatest distance that any
-// of them has moved since; queries are widened by that distance. So the index costs a few bytes per
-// entity and span. Entities that move further are in a separate list.
+// The index stores the cell of each entity at the beginning of the span and the greatest distance
+// that any indexed entity has moved since. Queries are widened by that distance. So the index costs
+// a few bytes per entity and span. Entities that move more than a cell size are in a separate list.
 //
 // Must not know: observers.
 #pragma once
@@ -26,7 +26,7 @@ namespace purview {
 
 class History {
   public:
-    /// `axes` are the axes of the index; positions are returned in world axes.
+    /// `axes`: axes of the index. Positions are returned in world axes.
     History(const WorldData& world, std::uint32_t ticks, float cell_size, Axes axes = Axes::xy);
 
     bool is_used() const noexcept { return stride_ != 0; }
@@ -36,14 +36,14 @@ class History {
     /// not after the newest one.
     Status record(Tick tick);
     Tick newest() const noexcept { return newest_; }
-    /// The oldest tick that any entity can have in the history.
+    /// The oldest stored tick.
     Tick oldest() const noexcept;
 
-    /// The component as it was after the tick. Null if the component is not marked, the tick is not
-    /// retained, or the entity did not exist then.
+    /// The component after the tick. Null if the component is not marked, the tick is not stored,
+    /// or the entity did not exist then.
     const std::byte* at(EntityId entity, ComponentId component, Tick tick) const noexcept;
-    /// Interpolates between two ticks. Returns false if the entity did not exist at the earlier
-    /// one.
+    /// Interpolates between the two ticks around `tick`. Returns false if the entity did not exist
+    /// in the earlier one.
     bool position_at(EntityId entity, double tick, Vec3& out) const noexcept;
 
     struct Volume {
@@ -66,17 +66,17 @@ class History {
 
     struct Row {
         EntityId entity = EntityId::none;
-        Tick first = 0;   ///< its first tick
-        Tick beside = 0;  ///< the row is in Span::beside of the span that begins at this tick
+        Tick first = 0;      ///< its first tick
+        Tick unindexed = 0;  ///< first tick of the span that has this row in `unindexed`
     };
     /// Index of `span_ticks` ticks and of the first tick of the next span.
     struct Span {
         Tick first = 0;  ///< 0: unused
         std::uint32_t side_bits = 0;
-        float reach = 0;  ///< the most that an indexed entity has moved, in meters
-        std::vector<std::uint32_t> starts;  ///< [buckets + 1]
-        std::vector<std::uint32_t> rows;    ///< by bucket
-        std::vector<std::uint32_t> beside;  ///< rows that moved far or were added later
+        float reach = 0;                       ///< greatest move of an indexed entity, in meters
+        std::vector<std::uint32_t> starts;     ///< [buckets + 1]
+        std::vector<std::uint32_t> rows;       ///< by bucket
+        std::vector<std::uint32_t> unindexed;  ///< rows that moved far or were added later
     };
 
     std::byte* cell(std::uint32_t row, Tick tick) noexcept {
@@ -156,12 +156,12 @@ void History::for_each_near(const Volume& volume, double tick, Visit&& visit) co
     const std::int32_t last_a = cell_coordinate(high + reach);
     const double wide = static_cast<double>(last_a) - first_a + 1;
     const double thick = 2 * double{reach} / cell_m_ + 2;
-    // The index would not reduce the work.
+    // Visiting so many cells costs more than visiting all rows.
     if (!(wide * thick <= static_cast<double>(rows_.size()))) {
         for (std::uint32_t row = 0; row < rows_.size(); ++row) report(row);
         return;
     }
-    for (const std::uint32_t row : span->beside) report(row);
+    for (const std::uint32_t row : span->unindexed) report(row);
     for (std::int32_t a = first_a; a <= last_a; ++a) {
         const float left = across(static_cast<float>(a) * cell_m_ - reach);
         const float right = across(static_cast<float>(a + 1) * cell_m_ + reach);

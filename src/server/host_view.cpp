@@ -38,7 +38,8 @@ class HostViewData {
     struct Known {
         EntityId entity = EntityId::none;
         bool shown = false;
-        /// Replicated parts, one bit each; for a hidden entity: as of when it was shown.
+        /// Replicated parts, one bit each. While the entity is hidden: those of the time when it
+        /// was last shown.
         std::uint32_t allowed = 0;
         /// Parts to report: changed while hidden, or replicated now for the first time.
         std::uint32_t waiting = 0;
@@ -57,8 +58,8 @@ class HostViewData {
         }
         return known;
     }
-    /// Sets `told[i]` to the parts, one bit each, of the entity at indices[i] that would be
-    /// replicated if it is relevant.
+    /// Sets `allowed[i]` to the parts, one bit each, of the entity at indices[i] that are
+    /// replicated to the player if the entity is relevant.
     void decide_parts(std::span<const std::uint32_t> indices,
                       std::span<std::uint32_t> allowed) const {
         ServerData& data = internal(*server);
@@ -72,9 +73,9 @@ class HostViewData {
     void note_audiences();
     void hide();
     void show();
-    void hand_out_calls();
-    /// False if the world has ticked more than once since then; interest events exist only for the
-    /// last tick.
+    void deliver_calls();
+    /// Returns false if the world has ticked more than once since then. Interest events exist only
+    /// for the last tick.
     bool is_last_tick(Tick since) const noexcept { return since + 1 == server->current_tick(); }
 
     Tick updated_ = 0;                     ///< tick of the last update
@@ -83,7 +84,7 @@ class HostViewData {
         EntityId entity;
         std::uint32_t parts;
     };
-    std::vector<WantedCall> calls_;  ///< calls of the player that are being delivered
+    std::vector<WantedCall> calls_;  ///< calls to the player that are being delivered
     /// Shown entities that have parts with a restricted audience.
     std::vector<EntityId> restricted_;
     std::vector<InterestEvent> events_;  ///< since the last update, in the order of delivery
@@ -101,7 +102,7 @@ void HostViewData::report(EntityId entity, std::uint32_t parts) {
     }
 }
 
-/// Reports these parts and the waiting ones, as far as they are replicated to the player.
+/// Reports these parts and the waiting parts, if they are replicated to the player.
 void HostViewData::report_waiting(EntityId entity, std::uint32_t parts) {
     Known& known = known_of(entity);
     parts |= std::exchange(known.waiting, 0);
@@ -139,7 +140,7 @@ void HostViewData::note_events(Tick since) {
                      });
 }
 
-/// Lists what has changed since then, by part.
+/// Lists the parts that have changed since that tick.
 void HostViewData::note_changes(Tick since) {
     changes_.clear();
     const FieldStore& fields = internal(*server).fields;
@@ -151,7 +152,7 @@ void HostViewData::note_changes(Tick since) {
         const KindId kind = world.entities.kind_at(index);
         const KindLayout& layout = fields.layout(kind);
         FieldMask mask = fields.changed_since(index, kind, since);
-        if (!is_last_tick(since)) {  // the former targets of references are not stored that long
+        if (!is_last_tick(since)) {  // former targets of references are stored for one tick only
             for_each_bit(layout.references, 0, [&](std::size_t f) {
                 const bool is_later = fields.changed_tick(index, layout.fields[f]) > since;
                 mask |= FieldMask{is_later} << f;
@@ -195,7 +196,7 @@ void HostViewData::note_references() {
             entity != EntityId::none && host.interest.answers.is_relevant(player.observer, entity);
         return is_known ? entity : EntityId::none;
     };
-    // Also returns entities that left since the last update.
+    // For former targets: also returns entities that left since the last update.
     const auto name_before = [&](EntityId entity) {
         const auto is_its_leave = [&](const InterestEvent& event) {
             return event.entity == entity && !event.enter;
@@ -218,7 +219,7 @@ void HostViewData::note_references() {
     for (const InterestEvent& event : events_) {
         for (const EntityId referrer : fields.referrers_of(world, event.entity)) {
             note(referrer, [&](const auto& part) {
-                return fields.does_name(world, referrer, event.entity, part.fields);
+                return fields.has_reference_to(world, referrer, event.entity, part.fields);
             });
         }
     }
@@ -271,9 +272,9 @@ void HostViewData::show() {
     }
 }
 
-/// Delivers calls as a remote client receives them: values as the wire represents them, no target
-/// that has left since.
-void HostViewData::hand_out_calls() {
+/// Delivers calls as a remote client receives them: arguments are rounded as on the wire, and a
+/// target that has left is none.
+void HostViewData::deliver_calls() {
     calls_.clear();
     std::swap(calls_, player.calls);
     alignas(std::max_align_t) std::array<std::byte, Schema::component_bytes_max> args;
@@ -310,7 +311,7 @@ void HostViewData::update() {
         }
     }
     for (const EntityId entity : restricted_) report_waiting(entity, 0);
-    hand_out_calls();
+    deliver_calls();
 }
 
 HostView::HostView(std::unique_ptr<HostViewData> data) noexcept : data_(std::move(data)) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Caches the members of each group in input order until one of their relations changes. So giving
-// an input to a group traverses no tree (O14). Changes are read from the world's edit log.
+// Caches the members of each group in input order until one of their relations changes, so an input
+// needs no traversal of the group's tree. Changes are read from the world's edit log.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class InputGroups {
 
     /// The group of a live root. Valid until the next call.
     const Group& group_of(EntityId root, InputCounters& counters);
-    /// Index in its group. group_of must have been called for the group of `member` since its last
-    /// change.
+    /// Index of the member in its group. group_of must have been called for that group since its
+    /// last change.
     std::uint16_t position(EntityId member) const noexcept {
         PURVIEW_ASSERT(index_of(member) < position_.size());
         return position_[index_of(member)];

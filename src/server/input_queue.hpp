@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Buffered inputs of one client. One is consumed per tick. A tick without an input adds to a
-// bounded credit, which lets late inputs catch up. So a client never gets more inputs than the
-// server had ticks, however fast its clock runs.
+// bounded credit. A late input is consumed in addition to that of its tick and uses one credit. So
+// the server never consumes more inputs of a client than it had ticks, however fast the client's
+// clock runs.
 #pragma once
 
 #include <array>
@@ -17,9 +18,9 @@ namespace purview {
 
 class InputQueue {
   public:
-    /// Swaps the contents of `frame` with spare storage. Returns capacity if it is too far ahead,
-    /// duplicate if it is buffered already or its tick is over, or too_large. On failure only a
-    /// counter changes.
+    /// Buffers the frame and swaps its contents with spare storage. Returns capacity if the frame
+    /// is too far ahead, duplicate if it is buffered already or its tick is over, or too_large. On
+    /// failure only a counter changes.
     Status push(InputFrame& frame, const InputSettings& settings, InputCounters& counters);
 
     /// True if the tick is neither buffered nor over, so that push may accept it.

@@ -22,9 +22,8 @@ constexpr std::size_t correction_bytes_max = message_bytes_max;
 /// extrapolation.
 constexpr Tick view_ahead_ticks_max = 4;
 
-/// Local id of a member that was sent to the client, else no_local_id: before the first send, the
-/// id may still be reassigned. A retained ghost counts only after its next enter was sent, because
-/// the client has it only if the leave was lost.
+/// Returns the local id of a member that was sent to the client, else no_local_id, because an id
+/// that was never sent may be reassigned. A resumed ghost counts only after its resume was sent.
 LocalId sent_slot(const Session& session, EntityId member) noexcept {
     const LocalId slot = session.ghosts.slots().find(member);
     return slot != no_local_id && session.ghosts.sends().was_sent(slot) ? slot : no_local_id;
@@ -108,7 +107,7 @@ void InputRouter::run(Server& server, Session& session) {
 }
 
 /// Collects the members of a group and their components in the world. Returns false if the client
-/// owns no member.
+/// owns no member that is relevant to it.
 bool InputRouter::bind_group(const Session& session, const InputGroups::Group& group) {
     PURVIEW_ASSERT(group.parents.size() == group.members.size());
     const std::size_t stride = layout_.stride();
@@ -139,8 +138,8 @@ bool InputRouter::bind_group(const Session& session, const InputGroups::Group& g
 
 /// Copies a position that is sent relative to its parent. Returns false if it is not relative.
 bool InputRouter::copy_local_position(std::uint32_t index, const PredictedPart& part,
-                                      LocalPlace& position) {
-    constexpr std::size_t position_bytes = sizeof(LocalPlace::before);
+                                      LocalPosition& position) {
+    constexpr std::size_t position_bytes = sizeof(LocalPosition::before);
     PURVIEW_ASSERT(part.is_position && part.def->size_bytes >= position_bytes);
     if (!internal(world_).positions.is_relative(index)) return false;
     position.parent = internal(world_).groups.parent_at(index);
@@ -152,9 +151,10 @@ bool InputRouter::copy_local_position(std::uint32_t index, const PredictedPart& 
     return true;
 }
 
-/// Applies the stepped relative position. A member that the step did not move follows its parent.
+/// Applies the relative position after the step. A member that the step did not move follows its
+/// parent.
 std::uint64_t InputRouter::settle_local_position(std::uint32_t index, const PredictedPart& part,
-                                                 LocalPlace& position, std::uint64_t digest) {
+                                                 LocalPosition& position, std::uint64_t digest) {
     WorldData& data = internal(world_);
     PURVIEW_ASSERT(data.positions.is_relative(index));
     // The game may have moved the entity in the world, or changed its parent.
@@ -326,13 +326,13 @@ void InputRouter::note_membership(Session& session, EntityId root) {
         *its = {root};
     }
     const std::uint64_t membership = known_membership(session, root);
-    // A client that predicted it continues from the correction.
+    // A client that predicted the group continues from the correction.
     const bool goes_on = its->is_predicted && its->agreed != 0 && its->membership == membership;
     *its = {root, membership, time_.tick, goes_on ? time_.tick : 0, its->is_predicted};
 }
 
-/// Sends all members that were sent to the client, in input order, with the whole predicted state
-/// of those that it owns (O18). The values are already quantized.
+/// Sends a correction for the groups in wrong_: the members that the client has, in input order,
+/// with the whole predicted state of those that it owns. The values are already quantized.
 void InputRouter::send_correction(Session& session, InputNumber tick) {
     PURVIEW_ASSERT(session.inputs != nullptr && !wrong_.empty());
     message_.resize(correction_bytes_max);
@@ -364,12 +364,12 @@ void InputRouter::send_correction(Session& session, InputNumber tick) {
             if (internal(world_).entities.kind_def_at(index).relative_position) {
                 const LocalId parent =
                     in_frame ? slot_of(internal(world_).groups.parent_at(index)) : no_local_id;
-                // Its own id as frame: the position is relative to an entity that the client does
-                // not have.
+                // The member's own id as frame means that the position is relative to an entity
+                // that the client does not have.
                 const LocalId frame = parent == no_local_id ? slot_of(member) : parent;
                 out.varint(in_frame ? frame + 1 : 0);
             }
-            LocalPlace local;
+            LocalPosition local;
             for (const PredictedPart& part : layout_.parts(kind)) {
                 const std::byte* its =
                     internal(world_).components.component_at(index, part.component);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Routes client inputs: from packets to the queue of their session, from there once per tick to the
-// game, grouped by entity group. Sends a correction where the client predicted another state.
+// Routes client inputs from packets to the queue of their session, and once per tick from the queue
+// to the game, by entity group. Sends a correction if the client predicted another state.
 //
 // Owns the group order and the memory in which one group is bound, stepped and compared. That
 // memory is valid from bind_group to the end of run_group, for one group at a time.
 //
-// Bytes from the wire are checked and counted.
+// Invalid data from the network is counted and dropped.
 //
 // Must not know: packets beyond their inputs, other sessions, relevance.
 #pragma once
@@ -32,7 +32,7 @@ namespace purview {
 
 class InputRouter {
   public:
-    /// `rewind` counts the views that are clamped because a client may not have them.
+    /// `rewind` counts view ticks that are clamped to what the client can have displayed.
     InputRouter(const ServerDef& def, const ServerTime& time, World& world, Game& game,
                 AudienceFilter& audiences, RewindCounters& rewind)
         : def_(def),
@@ -70,8 +70,9 @@ class InputRouter {
     const InputCounters& counters() const noexcept { return counters_; }
 
   private:
-    /// A position that is sent relative to a parent is stepped in that frame, in a copy.
-    struct alignas(PredictedLayout::align_bytes) LocalPlace {
+    /// A position that is sent relative to a parent. It is copied, and stepped in the parent's
+    /// frame.
+    struct alignas(PredictedLayout::align_bytes) LocalPosition {
         std::array<std::byte, Schema::component_bytes_max> data;
         Vec3 before;
         /// None: the position is not relative and is stepped in place.
@@ -86,9 +87,10 @@ class InputRouter {
     void run_group(Server& server, Session& session, const InputFrame& frame,
                    const InputGroup& command, InputNumber tick);
     bool bind_group(const Session& session, const InputGroups::Group& group);
-    bool copy_local_position(std::uint32_t index, const PredictedPart& part, LocalPlace& position);
+    bool copy_local_position(std::uint32_t index, const PredictedPart& part,
+                             LocalPosition& position);
     std::uint64_t settle_local_position(std::uint32_t index, const PredictedPart& part,
-                                        LocalPlace& position, std::uint64_t digest);
+                                        LocalPosition& position, std::uint64_t digest);
     void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                    std::span<const std::uint32_t> words, std::byte* room);
     std::uint16_t settle_group(const Session& session, InputNumber tick);
@@ -111,7 +113,7 @@ class InputRouter {
     std::vector<GroupMember> members_;
     std::vector<std::byte*> components_;  ///< [members][layout.stride()]
     std::vector<GroupInput::Part> parts_;
-    std::vector<LocalPlace> positions_;  ///< [members]
+    std::vector<LocalPosition> positions_;  ///< [members]
     std::vector<Block> part_data_;
     // The session that is being processed.
     std::vector<EntityId> wrong_;  ///< roots that need a correction

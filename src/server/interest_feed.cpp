@@ -29,7 +29,7 @@ EntityDef InterestFeed::def_of(std::uint32_t index) {
 void InterestFeed::track_op(const WorldOp& op) {
     const WorldData& data = internal(world_);
     if (op.type == WorldOp::Type::despawn) {
-        // Stale_id if it was spawned in this same tick.
+        // Returns stale_id if the entity was spawned in the same tick.
         (void)interest_.entities.despawn(op.entity);
         interest_.caller.user_data.entities.forget(op.entity);
         return;
@@ -69,18 +69,18 @@ void InterestFeed::track_op(const WorldOp& op) {
     }
 }
 
-void InterestFeed::track_facts(bool fresh) {
+void InterestFeed::track_edits(bool only_new) {
     WorldData& data = internal(world_);
     track_user_data();  // before despawns, so that their leaves carry the last user data
-    data.settle(fresh);
+    data.settle(only_new);
     const std::span<const WorldOp> ops = data.summary.track();
-    // Before any of them leaves its group: an orphan may be the parent of another one.
+    // Must precede track_op: an orphan that leaves its group may be the parent of another orphan.
     for (const WorldOp& op : ops) {
         if (op.type == WorldOp::Type::root && op.is_orphan)
             interest_.overrides.keep_hides(op.entity);
     }
     for (const WorldOp& op : ops) track_op(op);
-    // Refused for a group member.
+    // set_group_radius refuses group members.
     for (const GroupBounds::Change& change : data.bounds.take_changes())
         (void)interest_.attributes.set_group_radius(change.root, change.radius);
     for (const AttributeChange& change : data.attributes.track_changes()) {
@@ -103,14 +103,14 @@ void InterestFeed::track_user_data() {
     user_data.clear_edits();
 }
 
-void InterestFeed::track_fresh_facts() {
+void InterestFeed::track_new_edits() {
     track_user_data();
-    if (internal(world_).summary.has_untracked()) track_facts(true);
+    if (internal(world_).summary.has_untracked()) track_edits(true);
 }
 
 void InterestFeed::track() {
     PURVIEW_ASSERT(time_.in_tick);
-    track_facts(false);
+    track_edits(false);
     WorldData& data = internal(world_);
     if (def_.schema->position() == ComponentId::none) return;
     data.components.dirty(def_.schema->position()).for_each([&](std::size_t i) {

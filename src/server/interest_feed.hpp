@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Converts the edits of the world for interest: structural edits first, then flags, keys and
-// values, then moves. Observers see all of it as one step (N42).
+// Passes the edits of the world to the interest engine: first spawns, despawns, groups and owners,
+// then flags, keys and values, then moves. Observers receive all edits of a tick as one step.
 //
-// The only writer of entities in interest. `track_facts` may run early, between ticks, so that the
-// game can refer to new entities in interest. Edits that it has read are not read again.
+// The only writer of entities in the interest engine. `track_edits` may run early, between ticks,
+// so that the game can use new entities in calls to interest. Edits are processed once.
 //
 // Must not know: packets, the game, how interest evaluates the edits.
 #pragma once
@@ -31,12 +31,12 @@ class InterestFeed {
           sessions_(sessions),
           audiences_(audiences) {}
 
-    /// Processes the edits made so far. With `fresh`, only those since the last call; `track`
-    /// processes the others.
-    void track_facts(bool fresh);
-    /// As track_facts(true), but only if entities were spawned, were despawned or changed groups
+    /// Processes the edits except moves. With `only_new`, processes only edits since the last call;
+    /// `track` processes the others.
+    void track_edits(bool only_new);
+    /// As track_edits(true), but only if entities were spawned, were despawned or changed groups
     /// since the last call.
-    void track_fresh_facts();
+    void track_new_edits();
     /// The stage of the tick: all edits, then moves.
     void track();
 

@@ -18,7 +18,7 @@ namespace purview {
 
 class Outbox {
   public:
-    /// Memory in which the next datagram may be written before `add`. Valid until then.
+    /// Returns memory for the next datagram, limits::datagram_bytes. Valid until `add`.
     std::span<std::byte> room() {
         const std::size_t end = bytes_.size() < used_ + limits::datagram_bytes
                                     ? std::max(used_ + limits::datagram_bytes, 2 * bytes_.size())

@@ -35,12 +35,12 @@ void RelevanceEvents::prefetch(const SessionTable& sessions, std::size_t session
 }
 
 ServerEvent RelevanceEvents::event_of(ObserverId observer, EntityId entity, KindId kind,
-                                      Reason reason, Change copy) const {
+                                      Reason reason, Change change) const {
     return {observer,
             entity,
             kind,
             reason,
-            copy,
+            change,
             interest_.caller.user_data.observers.get(observer),
             internal(world_).user_data.get(entity)};
 }
@@ -58,7 +58,8 @@ void RelevanceEvents::note_disconnected(const Session& session) {
     }
 }
 
-/// Number of leaving ghosts to be retained, or an upper bound if there is room for all of them.
+/// Returns the number of ghosts that leave in this tick and will be retained, or an upper bound if
+/// there is room for all.
 std::size_t RelevanceEvents::count_retained(const Session& session) const {
     const GhostTable& ghosts = session.ghosts;
     if (ghosts.retained().count() == 0) return 0;
@@ -73,16 +74,15 @@ std::size_t RelevanceEvents::count_retained(const Session& session) const {
     return static_cast<std::size_t>(count);
 }
 
-/// Enters of one tick are assigned local ids by spawn number. So slots, blocks and entity indices
-/// do not affect anything that an observer receives.
+/// Assigns local ids to the enters of a tick in the order of spawn numbers, so the internal order
+/// of entities does not affect what an observer receives.
 void RelevanceEvents::apply(Session& session) {
     PURVIEW_ASSERT(session.observer != ObserverId::none);
     GhostTable& ghosts = session.ghosts;
     ghosts.begin_tick(time_.tick);
-    const bool is_replicated = session.state != Session::State::probe;
-    const auto report = [&](EntityId entity, KindId kind, Reason reason, Change copy) {
-        if (is_replicated)
-            events_.push_back(event_of(session.observer, entity, kind, reason, copy));
+    const bool is_client = session.state != Session::State::probe;
+    const auto report = [&](EntityId entity, KindId kind, Reason reason, Change change) {
+        if (is_client) events_.push_back(event_of(session.observer, entity, kind, reason, change));
     };
     ghosts.drop_retained(time_.tick, count_retained(session), [&](LocalId slot) {
         report(ghosts.slots().entity(slot), ghosts.slots().kind(slot), Reason::left,
@@ -110,7 +110,7 @@ void RelevanceEvents::apply(Session& session) {
     std::sort(enter_order_.begin(), enter_order_.end());
     for (const auto& [spawn_number, event] : enter_order_) {
 #ifdef PURVIEW_BREAKABLE
-        if (ghosts.slots().find(event->entity) != no_local_id) continue;  // leaked before
+        if (ghosts.slots().find(event->entity) != no_local_id) continue;  // leaked
 #endif
         const std::uint32_t index = index_of(event->entity);
         const KindId kind = internal(world_).entities.kind_at(index);
@@ -127,7 +127,7 @@ void RelevanceEvents::apply(Session& session) {
     }
     if (fields_.has_references()) audiences_.note_references(session);
     session.counts.enters += enter_order_.size();
-    if (is_replicated) {
+    if (is_client) {
         enters_ += enter_order_.size();
         leaves_ += interest_.events_of(session.observer).size() - enter_order_.size();
     }
@@ -142,8 +142,8 @@ void RelevanceEvents::list_enter(const InterestEvent& event) {
 }
 
 void RelevanceEvents::apply(LocalPlayer& player) {
-    const auto report = [&](EntityId entity, KindId kind, Reason reason, Change copy) {
-        events_.push_back(event_of(player.observer, entity, kind, reason, copy));
+    const auto report = [&](EntityId entity, KindId kind, Reason reason, Change change) {
+        events_.push_back(event_of(player.observer, entity, kind, reason, change));
     };
     enter_order_.clear();
     for (const InterestEvent& event : interest_.events_of(player.observer)) {
@@ -174,7 +174,7 @@ void RelevanceEvents::note_disconnected(const LocalPlayer& player) {
     }
 }
 
-/// Sets the ghost properties that follow from its kind.
+/// Sets the properties of the ghost that depend only on its kind.
 void RelevanceEvents::set_layout(GhostTable& ghosts, LocalId slot) const {
     const KindLayout& layout = fields_.layout(ghosts.slots().kind(slot));
     const float priority = def_.schema->kinds()[index_of(ghosts.slots().kind(slot))].priority;
@@ -187,7 +187,7 @@ void RelevanceEvents::watch_first_view(Session& session) const {
     if (session.state != Session::State::joined || session.view == Session::View::complete) return;
     const GhostTable& ghosts = session.ghosts;
     Bitset& first = session.first_view;
-    if (!interest_.answers.is_ready(session.observer)) {  // it has no view yet
+    if (!interest_.answers.is_ready(session.observer)) {  // not ready: no view yet
         session.view = Session::View::none;
         return;
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Applies the enters and leaves of a tick. Ghosts begin and end with them, and the game reads them
-// as ServerEvents.
+// Applies the enters and leaves of a tick: adds and removes ghosts, and makes the ServerEvents that
+// the game reads.
 //
-// Owns the events of the last tick and the total counts. Events of sessions and local players that
-// ended since then come first in the next tick. After `apply`, the live ghosts of a session are the
-// relevant set of its observer.
+// Owns the events of the last tick and the total counts. Leaves of sessions and local players that
+// have ended since are the first events of the next tick. After `apply`, the live ghosts of a
+// session are the relevant set of its observer.
 //
 // Must not know: packets, how relevance was decided, other sessions.
 #pragma once
@@ -44,16 +44,16 @@ class RelevanceEvents {
 
     /// Drops the events of the last tick.
     void begin_tick();
-    /// Prefetches what `apply` reads for the sessions after number i.
+    /// Prefetches what `apply` reads for the two sessions after session i.
     void prefetch(const SessionTable& sessions, std::size_t i) const noexcept;
     void apply(Session& session);
-    /// Events have the same order as those of a session.
+    /// The events have the same order as those of a session.
     void apply(LocalPlayer& player);
-    /// Notifies the client once when all entities that were relevant when it first became ready
-    /// have arrived. Starts again if the client ceases to be ready before that.
+    /// Notifies the client once, when all entities that were relevant when its observer became
+    /// ready have arrived. Starts again if the observer ceases to be ready before that.
     void watch_first_view(Session& session) const;
 
-    /// Adds a leave for everything that was relevant to it.
+    /// Adds a leave for each entity that was relevant to the session or player.
     void note_disconnected(const Session& session);
     void note_disconnected(const LocalPlayer& player);
 
@@ -66,7 +66,7 @@ class RelevanceEvents {
     std::size_t count_retained(const Session& session) const;
     void list_enter(const InterestEvent& event);
     ServerEvent event_of(ObserverId observer, EntityId entity, KindId kind, Reason reason,
-                         Change copy) const;
+                         Change change) const;
     void set_layout(GhostTable& ghosts, LocalId slot) const;
     void inject_leak(Session& session) const;
 

@@ -91,16 +91,16 @@ bool RewindData::sees(ObserverId observer, EntityId entity, double tick) const n
     const RelevanceLog* log = log_of(observer);
     const Session* session = sessions_.find(observer);
     if (log == nullptr || session == nullptr) return false;
-    // Uses ghosts, which match the log. Overrides set since the last tick must not change what was
-    // seen.
+    // Uses the ghosts, which match the log. Overrides that were set since the last tick must not
+    // change the past.
     const LocalId slot = session->ghosts.slots().find(entity);
     const bool is_relevant = slot != no_local_id && session->ghosts.slots().is_live(slot);
     return PURVIEW_GUARD(rewound_relevance,
                          log->was_relevant(entity, static_cast<Tick>(tick), is_relevant));
 }
 
-/// Returns the earlier whole tick if the entity was hidden in the next tick: it was not seen
-/// between the two.
+/// Returns `tick`, or the whole tick before it if the entity was hidden in the whole tick after it:
+/// the client did not display it between the two.
 double RewindData::tick_seen(ObserverId observer, EntityId entity, double tick) const noexcept {
     const double earlier = std::floor(tick);
     return tick > earlier && !sees(observer, entity, earlier + 1) ? earlier : tick;

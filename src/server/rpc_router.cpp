@@ -41,7 +41,7 @@ bool keep_call(LocalPlayer& player, const WantedCall& wanted, bool names_target)
 
 // -- calls of the game ---------------------------------------------------------------------------
 
-/// The observer belongs to a client or a local player that can receive calls.
+/// Returns whether the observer belongs to a client or a local player that can receive calls.
 bool RpcRouter::is_there(ObserverId observer) const {
     const Session* const session = sessions_.find(observer);
     return (session != nullptr && session->state != Session::State::closing) ||
@@ -180,7 +180,8 @@ void RpcRouter::evaluate_for(LocalPlayer& player, const WantedCall& wanted, RpcR
                  [&] { return keep_call(player, wanted, is_relevant); });
 }
 
-/// `give` queues the call and returns false if there is no room.
+/// Sends, queues or culls the call for one observer. `give` queues it for sending and returns false
+/// if there is no room.
 template <class Give>
 void RpcRouter::evaluate_for(ObserverId observer, bool is_relevant, const WantedCall& wanted,
                              RpcReport& report, Give&& give) {
@@ -226,9 +227,10 @@ std::uint64_t pair_of(EntityId entity, ObserverId observer) noexcept {
 
 }  // namespace
 
-/// Queues the call; one entry serves all its observers. The number is limited per entity and
-/// observer, and in total. So calls about one hidden entity cannot displace calls about others, and
-/// calls queued for other observers cannot displace those for this one (docs/limits.md).
+/// Holds the call until its entity is relevant. One entry serves all observers of the call. The
+/// number is limited per entity and observer, and in total. So calls about one hidden entity cannot
+/// displace calls about others, and calls queued for other observers cannot displace those for this
+/// one (docs/limits.md).
 bool RpcRouter::hold(const WantedCall& wanted, ObserverId observer) {
     PURVIEW_ASSERT(wanted.about == RpcTarget::entity);
     const Tick ends = wanted.made + def_.schema->rpcs()[index_of(wanted.rpc)].desc.hold_ticks;
@@ -319,8 +321,8 @@ void RpcRouter::expire_held() {
     });
 }
 
-/// Drops calls about ghosts that have left, before anything is written in this tick. A forced call
-/// continues without its ghost. A call with the policy `hold` that was never written is queued
+/// Drops calls about ghosts that have left. Runs before packets of this tick are written. A forced
+/// call remains, without its ghost. A call with the policy `hold` that was never written is held
 /// again.
 void RpcRouter::drop_left(Session& session) {
     const Schema& schema = *def_.schema;
@@ -355,8 +357,8 @@ void RpcRouter::drop_left(Session& session) {
 
 // -- into packets --------------------------------------------------------------------------------
 
-/// When a call is delivered, its ghost must be at least as new as when the call was sent. So
-/// unacknowledged data of the ghost is sent with the call.
+/// When a call is delivered, the client must have its ghost in the state in which the call was
+/// sent. So unacknowledged data of the ghost is sent with the call.
 void RpcRouter::request_targets() const {
     for (auto& session : sessions_) {
         session->calls_out.for_each_waiting([&](const OutgoingRpc& call) {
@@ -367,14 +369,14 @@ void RpcRouter::request_targets() const {
 
 namespace {
 
-/// The client has not acknowledged the current state of the target.
+/// Returns whether the current state of the target still has to be sent.
 bool is_waiting(const Session& session, const OutgoingRpc& call) {
     return call.ghost != no_local_id && session.ghosts.sends().is_pending(call.ghost);
 }
 
-/// A ghost in staged replication is in this packet with as many current components as fit. The rest
-/// is staged, but calls do not wait for it.
-bool goes_in_turn(const Session& session, const OutgoingRpc& call) {
+/// Returns whether a ghost in staged replication is in this packet. The packet then has as many
+/// current components as fit; calls do not wait for the others.
+bool is_staged_in_packet(const Session& session, const OutgoingRpc& call) {
     if (call.ghost == no_local_id || !session.ghosts.sends().is_blocked(call.ghost)) return false;
     const SnapshotItem* item = session.plan->item_of(call.ghost);
     return item != nullptr && item->packet != 0 && item->packet == session.plan->packet;
@@ -390,11 +392,11 @@ std::uint64_t RpcRouter::choose(Session& session, std::uint64_t bits) const {
     const auto cost_bits = [&](const OutgoingRpc& call) -> std::uint64_t {
         const SnapshotItem* item =
             call.ghost == no_local_id ? nullptr : session.plan->item_of(call.ghost);
-        // Its parent must arrive first.
+        // A pending ghost without an item waits for its parent.
         if (item == nullptr) return is_waiting(session, call) ? RpcOutbox::never : 0;
-        // It went in an earlier packet of this tick, which may be lost while this one arrives.
+        // The ghost is in an earlier packet of this tick, which may be lost while this one arrives.
         if (item->packet != 0) return RpcOutbox::never;
-        if (call.ghost == session.plan->kept_for) return 0;  // has room reserved
+        if (call.ghost == session.plan->kept_for) return 0;  // room is reserved for it
         bool is_paid = false;
         session.calls_out.for_each_chosen(
             [&](const OutgoingRpc& other) { is_paid |= other.ghost == call.ghost; });
@@ -417,7 +419,7 @@ bool RpcRouter::write(TickWorker& worker, Session& session, std::uint32_t sequen
         return false;
     }
     const auto may_go = [&](const OutgoingRpc& call) {
-        const bool goes = !is_waiting(session, call) || goes_in_turn(session, call);
+        const bool goes = !is_waiting(session, call) || is_staged_in_packet(session, call);
         PURVIEW_ASSERT(!goes || call.ghost == no_local_id ||
                        session.ghosts.slots().find(call.target) == call.ghost);
         if (goes && tap_ != nullptr) tap_->call_written(session, sequence, call);
@@ -447,8 +449,8 @@ void RpcRouter::resolve_targets(Session& session) const {
     }
 }
 
-/// The session owned the entity within the last moments. No session is closed for what its client
-/// could not know.
+/// Returns whether the session owns the entity or owned it within limits::rpc_refused_window_s. A
+/// client that does not know yet that it lost the entity must not be disconnected for calling it.
 bool RpcRouter::was_owned_by(const Session& session, EntityId entity) const noexcept {
     const LocalId slot =
         entity == EntityId::none ? no_local_id : session.ghosts.slots().find(entity);
@@ -459,8 +461,8 @@ bool RpcRouter::was_owned_by(const Session& session, EntityId entity) const noex
            limits::rpc_refused_window_s * def_.tick_hz;
 }
 
-/// Sends no answer, so that hidden and missing entities look the same. Closes a session that
-/// repeats this too often.
+/// Counts a refused call without an answer, so that hidden and missing entities cannot be
+/// distinguished. Closes a session with too many refused calls.
 void RpcRouter::refuse(Session& session, std::uint64_t& counter) {
     ++counter;
     if (session.misuse.calls.empty()) session.misuse.calls.resize(limits::rpc_refused);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Routes RPCs. Calls of the game wait until the relevance of their tick is decided. Then each
-// observer is sent the call, has it queued, or is listed in the report with a cull reason. No byte
-// about an entity that is not relevant is written, whenever the call was made: calls about an
-// entity that leaves are dropped with it. Calls of clients are passed to Game::on_rpc or counted as
+// Routes RPCs. A call of the game waits until the relevance of its tick is evaluated. Then, for
+// each observer, the call is sent, queued until its entity is relevant, or listed in the report
+// with a cull reason. No packet has a call about an entity that is not relevant: if an entity
+// leaves, its pending calls are dropped. Calls of clients are passed to Game::on_rpc or counted as
 // refused.
 //
-// Owns the calls of the running tick, the queued calls, and the reports of the last tick. What is
-// in flight to one client is in its session.
+// Owns the calls of the running tick, the queued calls, and the reports of the last tick. Calls in
+// flight to a client are in its session.
 //
 // Invariants (validate): queued calls are in calling order, each with at least one observer;
 // held_about_ counts them by entity and observer.
@@ -56,12 +56,13 @@ class RpcRouter {
 
     // Stage `receive`.
     /// Resolves the targets of the calls in the packet that is being read, because local ids may
-    /// mean other entities when the calls run. Requires that the acknowledgements of the same
+    /// refer to other entities when the calls run. Requires that the acknowledgements of the same
     /// packet have been processed.
     void resolve_targets(Session& session) const;
     /// Passes the calls of a client to the game, which may close the session.
     void run(Server& server, Session& session);
-    /// Drops what is queued for removed observers, without reports. `gone` must be ascending.
+    /// Drops the calls that are queued for removed observers, without reports. `gone` must be
+    /// ascending.
     void forget(std::span<const ObserverId> gone);
 
     // Stage `interest`. Relevance is that of this tick, and ghosts that left are no longer in their
@@ -133,9 +134,9 @@ class RpcRouter {
 
     /// Scratch: entered entities with queued calls, for one observer.
     std::vector<EntityId> coming_;
-    /// Scratch: positions of calls that are about one, in calling order.
+    /// Scratch: positions of the calls with a position target, in calling order.
     std::vector<Vec3> positions_;
-    std::vector<Covering> covering_;         ///< scratch: observers with an area that covers one
+    std::vector<Covering> covering_;         ///< scratch: areas that cover a position
     std::vector<std::size_t> first_culled_;  ///< scratch: by report
 };
 

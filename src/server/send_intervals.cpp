@@ -13,9 +13,9 @@ namespace purview {
 namespace {
 
 constexpr Tick update_every_ticks = 8;
-constexpr std::uint64_t every_eighth = 0x0101'0101'0101'0101U;  ///< bits of a word
+constexpr std::uint64_t every_eighth = 0x0101'0101'0101'0101U;  ///< every eighth bit of a word
 
-/// The send interval of a curve at a relevance score; every tick if the curve is empty.
+/// Returns the send interval of a curve at a relevance score, in ticks; 1 if the curve is empty.
 std::uint32_t every_ticks_at(const std::vector<SendInterval>& curve, float score) noexcept {
     std::uint32_t every = curve.empty() ? 1 : curve.front().every_ticks;
     for (const SendInterval& step : curve) {
@@ -56,7 +56,7 @@ void SendIntervals::note_rules() {
     });
 }
 
-void SendIntervals::update(PaceScratch& room, Session& session) const {
+void SendIntervals::update(SendIntervalScratch& room, Session& session) const {
     PURVIEW_ASSERT(session.observer != ObserverId::none);
     GhostTable& ghosts = session.ghosts;
     // Without curves, the score affects only the send order, which matters only if the budget is
@@ -66,32 +66,33 @@ void SendIntervals::update(PaceScratch& room, Session& session) const {
         std::exchange(session.rules_seen, rules_revision_) != rules_revision_;
     const bool had_score = std::exchange(session.has_score, needs_score);
     if (!has_settings_ && !needs_score && !are_rules_new) return;
-    const bool requests_all = are_rules_new || (needs_score && !had_score);
+    const bool evaluates_all = are_rules_new || (needs_score && !had_score);
     room.slots.clear();
     room.entities.clear();
-    const auto look_up = [&](LocalId slot) {
+    const auto add = [&](LocalId slot) {
         room.slots.push_back(slot);
         room.entities.push_back(
             internal(world_).entities.at_index(ghosts.slots().entity_index(slot)));
     };
     for (const EntityId unit : interest_.rebound()) {
-        if (requests_all || !world_.is_alive(unit)) continue;
+        if (evaluates_all || !world_.is_alive(unit)) continue;
         internal(world_).groups.for_each_in_group(index_of(unit), [&](EntityId member) {
             const LocalId slot = ghosts.slots().find(member);
-            if (slot != no_local_id && ghosts.slots().is_live(slot)) look_up(slot);
+            if (slot != no_local_id && ghosts.slots().is_live(slot)) add(slot);
         });
     }
     static_assert(bits_per_word % update_every_ticks == 0);
-    const std::uint64_t turn =
-        requests_all ? ~std::uint64_t{0} : every_eighth << ((0U - time_.tick) % update_every_ticks);
+    const std::uint64_t turn = evaluates_all
+                                   ? ~std::uint64_t{0}
+                                   : every_eighth << ((0U - time_.tick) % update_every_ticks);
     for (std::size_t w = 0; w < ghosts.slots().live().size(); ++w) {
-        const std::uint64_t looked_up =
+        const std::uint64_t evaluated =
             ghosts.slots().live()[w] &
             (turn | ghosts.slots().needs_enter()[w] | ghosts.marks().special()[w]);
-        for_each_bit(looked_up, w * bits_per_word, [&](std::size_t l) {
+        for_each_bit(evaluated, w * bits_per_word, [&](std::size_t l) {
             const auto slot = static_cast<LocalId>(l);
             const bool is_turn = (turn >> (l % bits_per_word) & 1U) != 0;
-            if (is_turn || ghosts.sends().has_come(slot, time_.tick)) look_up(slot);
+            if (is_turn || ghosts.sends().is_newly_relevant(slot, time_.tick)) add(slot);
         });
     }
     room.score.resize(room.slots.size());

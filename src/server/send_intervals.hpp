@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Computes the priority weight and send interval of each ghost from relevance scores, node settings
-// and the curves of kinds, and the retention of a ghost that leaves. Stores only what follows from
-// schema and rules for all sessions.
+// and the curves of kinds. Also computes the retention of a ghost that leaves. Stores only data
+// that follows from schema and rules, for all sessions.
 //
 // Sessions are independent: `update` is called for different sessions by different threads.
 //
@@ -28,11 +28,11 @@ class SendIntervals {
     /// Counts the calls of note_rules, starting at 1 for the initial rules.
     std::uint32_t rules_revision() const noexcept { return rules_revision_; }
 
-    /// Updates an eighth of the ghosts per tick, those that are new or have other nodes, and all of
-    /// them after a change of rules. Does nothing if the results cannot differ.
-    void update(PaceScratch& scratch, Session& session) const;
-    /// Retention of a ghost that leaves: the longer one of its kind and its nodes. A despawned
-    /// entity is not retained.
+    /// In each tick, updates an eighth of the ghosts, ghosts that entered, and ghosts with changed
+    /// nodes; after a change of rules, all of them. Does nothing if the results cannot differ.
+    void update(SendIntervalScratch& scratch, Session& session) const;
+    /// Returns the retention of a ghost that leaves: the stronger policy of its kind and its nodes,
+    /// for the time of its kind. The ghost of a despawned entity is not retained.
     RetentionPeriod retention_period_of(const Session& session, LocalId slot, Reason reason) const;
 
   private:

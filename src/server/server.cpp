@@ -69,8 +69,8 @@ RuleTrial ServerData::try_rules(const Rules& rules, std::size_t pairs_max) const
     return trial.problem.empty() ? interest.try_rules(as_made(rules), manager, pairs_max) : trial;
 }
 
-/// Adds what a server adds at its creation, so that a comparison shows only changes made by the
-/// game.
+/// Makes the adjustments that Server::create makes to its rules, so that a comparison shows only
+/// changes made by the game.
 Rules ServerData::as_made(Rules rules) const {
     const auto kinds = def.schema->kinds();
     for (std::size_t k = 0; k < rules.kinds.size() && k < kinds.size(); ++k)
@@ -92,9 +92,10 @@ std::string ServerData::set_rules(const Rules& rules) {
     return {};
 }
 
-/// Ends the player as a session ends. Interest first receives the game's latest edits of ownership.
+/// Ends the player as a session ends. First passes the latest edits of the game, such as owners, to
+/// interest.
 void ServerData::remove_local(const LocalPlayer& player) {
-    feed.track_fresh_facts();
+    feed.track_new_edits();
     locals.remove(player);
     events.note_disconnected(player);
     calls.forget({&player.observer, 1});
@@ -210,7 +211,7 @@ World& Server::world() noexcept {
     return data_->world;
 }
 Visibility& Server::visibility() noexcept {
-    data_->feed.track_fresh_facts();
+    data_->feed.track_new_edits();
     return data_->manager;
 }
 void Server::set_executor(const Executor& executor) {

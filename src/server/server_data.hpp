@@ -66,7 +66,7 @@ class ServerData {
     std::vector<Counter> counters;  ///< of Server::counters
 
     World world;
-    /// Public interface of `interest`; the game receives it as a Visibility.
+    /// The public interface of `interest`. The game receives it as a Visibility.
     InterestManager manager;
     InterestEngine& interest;
     FieldStore fields;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Data for lag compensation: the history of marked components, and the enter/leave log of each
-// observer.
+// Data for lag compensation: the history of the components that the schema marks, and the
+// enter/leave log of each observer.
 //
 // Must not know: packets, the game.
 #pragma once

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One tick of the server. This page is the map of the library: eight stages, each in its own
-// module, called in this order and nowhere else. From `decide_interest` on, the world is only read.
-// From the middle of `diff` on, sessions are independent. So the remaining stages process a few
-// sessions at a time while their data is in the processor cache (docs/adr/0012). They run on
-// several threads with identical datagrams (docs/adr/0021).
+// One tick of the server: the stages of the library, each in its own module, called in this order
+// and nowhere else. From `decide_interest` on, the world is only read. From `gather` on, sessions
+// are independent. So the remaining stages process a few sessions at a time while their data is in
+// the processor cache (docs/adr/0012). They run on one thread or several, with identical datagrams
+// (docs/adr/0021).
 #include <algorithm>
 
 #include "core/internal_access.hpp"
@@ -19,10 +19,11 @@ namespace purview {
 
 namespace {
 
-/// Leaves room for tick numbers that are computed ahead.
+/// The last tick. Leaves room for tick numbers that are computed ahead.
 constexpr Tick tick_last = ~Tick{0} - (1U << 20);
 
-/// Sessions that one thread takes at a time: enough to avoid contention for the chunk counter.
+/// Sessions in a chunk, which one thread takes at a time: enough to avoid contention for the chunk
+/// counter.
 constexpr std::size_t sessions_in_chunk = 2 * sessions_at_a_time;
 
 /// Measures durations; all are 0 without a clock.
@@ -48,7 +49,7 @@ void ServerData::tick(Server& server, Micros now) {
     PURVIEW_ASSERT(!time.in_tick);
     if (time.in_tick) return;
     StageClock clock(def.clock);
-    // 32-bit tick numbers end. A shutdown is better than a wrong world.
+    // Shuts down before the 32-bit tick number wraps.
     if (++time.tick == tick_last) shut_down();
     time.in_tick = true;
 
@@ -56,7 +57,7 @@ void ServerData::tick(Server& server, Micros now) {
     profile.receive_us = clock.took();
     simulate(server);  // the game edits the world
     profile.simulate_us = clock.took();
-    feed.track();  // converts edits to interest facts and moves
+    feed.track();  // passes edits and moves to interest
     profile.track_us = clock.took();
     decide_interest();  // evaluates relevance: enters and leaves
     profile.interest_us = clock.took();
@@ -72,7 +73,7 @@ void ServerData::tick(Server& server, Micros now) {
         worker.encode_us += its.took();
     });
     (void)clock.took();
-    send();  // datagrams wait for the transport
+    send();  // ends the tick; datagrams wait for the transport
     profile.send_us = clock.took();
     time.in_tick = false;
     if (tap != nullptr) tap->tick_done();
@@ -95,7 +96,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
         if (session.state == Session::State::joined) inputs.run(server, session);
         if (session.state == Session::State::joined) calls.run(server, session);
     }
-    PURVIEW_ASSERT(sessions.size() >= count);  // none is removed before here
+    PURVIEW_ASSERT(sessions.size() >= count);  // no session is removed before this line
     lifecycle.end_closed(server);
     PURVIEW_VALIDATE(sessions);
 }
@@ -122,13 +123,13 @@ void ServerData::decide_interest() {
     PURVIEW_VALIDATE(calls);
 }
 
-/// Warns once per component. Clients would show a wrong position or number.
+/// Warns once per component about clamped values, which clients display wrongly.
 void ServerData::warn_of_clamped() {
     const FieldStore::Clamped& clamped = fields.clamped();
-    const std::uint32_t fresh = clamped.components & ~warned_of_clamped_;
-    if (fresh == 0) return;
-    warned_of_clamped_ |= fresh;
-    for_each_bit(fresh, 0, [&](std::size_t component) {
+    const std::uint32_t newly_clamped = clamped.components & ~warned_of_clamped_;
+    if (newly_clamped == 0) return;
+    warned_of_clamped_ |= newly_clamped;
+    for_each_bit(newly_clamped, 0, [&](std::size_t component) {
         const std::uint32_t index = index_of(clamped.first[component]);
         const KindDef& kind = internal(world).entities.kind_def_at(index);
         write_log(def.log, LogLevel::warning,
@@ -150,7 +151,7 @@ void ServerData::diff() {
     });
     warn_of_clamped();
     sections.cells().update(internal(world), fields, time.tick);
-    if (sections.cells().revision() != 0) {  // a section is written when the first session needs it
+    if (sections.cells().revision() != 0) {  // payloads are encoded on first use
         const ReplicationInput input = sender.input(workers.front());
         for (const auto& session : sessions) {
             const bool may = session->state == Session::State::joined && sender.may_send(*session);
@@ -161,8 +162,8 @@ void ServerData::diff() {
 }
 
 /// Processes a few sessions at a time, on one thread or several. The output is put into session
-/// order, so that the datagrams are the same. Uses only this thread while a replication observer
-/// reads each packet.
+/// order, so that the datagrams do not depend on the threads. Uses only this thread if a
+/// replication observer is set.
 template <class Stages>
 void ServerData::for_each_group(Stages&& stages) {
     sender.begin_tick();
@@ -197,10 +198,10 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
                 fields.layout(ghosts.slots().kind(slot)).fields_of(ghosts.audience().allowed(slot));
             return fields.has_changed(ghosts.slots().entity_index(slot), allowed, time.tick);
         },
-        [&](LocalId slot) { return is_off(fields, ghosts, slot, time.tick); });
+        [&](LocalId slot) { return needs_update(fields, ghosts, slot, time.tick); });
 }
 
-/// The live ghosts are the relevant set of this tick. For assertions.
+/// For assertions: returns whether the live ghosts are the relevant set of this tick.
 bool ServerData::reports_relevance(const Session& session) const {
     if (session.observer == ObserverId::none) return true;
     const GhostTable& ghosts = session.ghosts;

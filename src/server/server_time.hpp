@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The tick and the time of a server, as its parts read them. Only the tick writes `tick` and
-// `in_tick`; the tick and the receiver write `now`. Must not know: a clock.
+// The tick and the time of a server, for its parts. Only the tick writes `tick` and `in_tick`; the
+// tick and the receiver write `now`. Must not know: a clock.
 #pragma once
 
 #include "purview/types.hpp"

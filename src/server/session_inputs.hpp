@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The inputs of one client: the queue, and what the client knows of the groups that it controls.
+// The inputs of one client: the queue, and the state that the client has of the groups that it
+// controls.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct SessionInputs {
         /// The last tick since then in which the server computed the same state as the client; 0:
         /// none yet.
         Tick agreed = 0;
-        /// Some components may be omitted from updates, because the client predicts them.
+        /// Some components may be left out of updates, because the client predicts them.
         bool is_predicted = false;
     };
 

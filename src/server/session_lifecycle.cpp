@@ -76,35 +76,35 @@ void SessionLifecycle::run_join(Server& server, Session& session) {
             closer_.close(session, CloseReason::never_joined, true);
         return;
     }
-    const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
+    const std::byte joined_message{static_cast<std::uint8_t>(ServerMessage::joined)};
     const bool is_admitted = admission.answer == Admission::accept;
     const std::uint32_t sent_before = session.stream_out.end();
     joins_left_ -= is_admitted ? 1 : 0;
     auto observer =
         is_admitted ? interest_.observers.add_observer() : Result<ObserverId>(Status::refused);
-    if (observer) sessions_.set_observer(session, *observer);  // the game may send it a message
+    if (observer) sessions_.set_observer(session, *observer);  // on_join may send a message
     std::optional<EntityId> viewpoint;
     if (observer) viewpoint = game_.on_join(server, *observer, request);
-    bool is_in = viewpoint.has_value();
-    if (is_in && *viewpoint != EntityId::none) {
+    bool is_accepted = viewpoint.has_value();
+    if (is_accepted && *viewpoint != EntityId::none) {
         const Status status = server.visibility().set_viewpoint(*observer, *viewpoint);
         PURVIEW_ASSERT(status == Status::ok &&
                        "Game::on_join returned an entity that does not exist");
-        is_in = status == Status::ok;
+        is_accepted = status == Status::ok;
     }
     session.join.credential = {};
     if (session.state != Session::State::joining) {  // the game has closed it, or shut down
         sessions_.set_observer(session, ObserverId::none);
-        if (is_in) game_.on_leave(server, *observer);
+        if (is_accepted) game_.on_leave(server, *observer);
         if (observer) (void)interest_.observers.remove_observer(*observer);
         return;
     }
-    if (!is_in) {
+    if (!is_accepted) {
         sessions_.set_observer(session, ObserverId::none);
         if (observer) (void)interest_.observers.remove_observer(*observer);
-        session.stream_out.take_back(sent_before);  // remove messages that were for a joined client
-        std::array<std::byte, 2 + limits::reason_text_bytes> no;
-        BitWriter out(no);
+        session.stream_out.take_back(sent_before);  // messages sent in on_join
+        std::array<std::byte, 2 + limits::reason_text_bytes> refusal;
+        BitWriter out(refusal);
         out.u8(static_cast<std::uint8_t>(ServerMessage::refused));
         write_reason_text(
             is_admitted ? std::string_view() : cut_text(admission.text, limits::reason_text_bytes),
@@ -118,13 +118,13 @@ void SessionLifecycle::run_join(Server& server, Session& session) {
     session.last_sent_tick = time_.tick;
     session.arrival.delivered = time_.now;
     (void)interest_.observers.set_ready(*observer, true);
-    (void)session.stream_out.send_before(sent_before, std::span(&yes, 1));
+    (void)session.stream_out.send_before(sent_before, std::span(&joined_message, 1));
     sections_.queue_cells(session);
 }
 
 void SessionLifecycle::run_messages(Server& server, Session& session) {
     std::vector<std::byte>& queue = session.messages;
-    // The rest is not processed if the game closes the session.
+    // Stops if the game closes the session.
     for (std::size_t at = 0; at < queue.size() && session.state == Session::State::joined;) {
         PURVIEW_ASSERT(queue.size() - at >= message_size_bytes);
         const auto size = std::to_integer<std::size_t>(queue[at]) |
@@ -140,7 +140,7 @@ void SessionLifecycle::run_messages(Server& server, Session& session) {
 }
 
 void SessionLifecycle::run_commands(Server& server, Session& session) {
-    // The rest is not processed if the game closes the session.
+    // Stops if the game closes the session.
     for (std::size_t at = 0;
          at < session.commands.size() && session.state == Session::State::joined;) {
         const auto size = std::to_integer<std::size_t>(session.commands[at]);

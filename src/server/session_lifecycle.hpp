@@ -40,7 +40,8 @@ class SessionLifecycle {
           tap_(tap) {}
 
     void begin_tick() noexcept;
-    /// Runs its join if the limit of this tick allows it, or ends it if it has timed out.
+    /// Runs the join of a joining session if the limit of this tick allows it. Closes the session
+    /// if it has timed out.
     void update(Server& server, Session& session, Micros now);
     // For joined sessions:
     void run_messages(Server& server, Session& session);
@@ -48,9 +49,9 @@ class SessionLifecycle {
     /// Reports the closed sessions to the game, and removes them.
     void end_closed(Server& server);
 
-    /// The longest time, in ticks, that one of its updates has waited or waits.
+    /// Returns the longest wait of any update of the session so far, in ticks.
     Tick longest_wait_ticks(const Session& session) const;
-    /// The same for sessions that have ended.
+    /// Returns the longest wait in sessions that have ended.
     Tick backlog_age_ticks_max() const noexcept { return backlog_age_ticks_max_; }
 
   private:

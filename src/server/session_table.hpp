@@ -4,10 +4,10 @@
 // All sessions of a server, in order of acceptance, and the indices by which they are found. Only
 // the table writes these indices and the states `joined` and `closing`.
 //
-// Invariants (validate): sessions that are neither reference clients nor closing, and no others,
-// are found by connection id; a session with an observer is found by it; unjoined() counts the
-// sessions that are accepted or joining; host_counts() counts the connected and the closing ones; a
-// closing session stays in the table, valid and in closing(), until remove_closed.
+// Invariants (validate): exactly the sessions that are neither reference clients nor closing are
+// found by connection id; a session with an observer is found by that observer; unjoined() counts
+// the sessions that are accepted or joining; host_counts() counts the connected and the closing
+// ones; a closing session stays in the table, valid and in closing(), until remove_closed.
 //
 // Must not know: packets, the game, interest, the world.
 #pragma once
@@ -41,7 +41,7 @@ class SessionTable {
     std::vector<Pointer>::const_iterator end() const noexcept { return sessions_.end(); }
     std::span<const Pointer> all() const noexcept { return sessions_; }
 
-    /// Prefetches the session that a loop over all sessions reaches a few steps later.
+    /// A loop over all sessions prefetches the session this many steps ahead.
     static constexpr std::size_t sessions_ahead = 4;
     void prefetch(std::size_t i) const noexcept {
         if (i < sessions_.size()) sessions_[i]->prefetch_front();
@@ -49,7 +49,8 @@ class SessionTable {
 
     /// Null if no session has this observer.
     Session* find(ObserverId observer) const noexcept;
-    /// Null if unknown or closing. Accepts any value, because it comes from the wire.
+    /// Null if the id is unknown or its session is closing. Accepts any value: ids come from the
+    /// wire.
     Session* find_connection(std::uint64_t connection_id) const noexcept;
 
     /// Adds a session with a proven address. Its connection id must not be in the table.
@@ -62,7 +63,8 @@ class SessionTable {
     void set_joined(Session& session);
     /// Changes the address. The session must not be closing.
     void set_address(Session& session, const Address& address);
-    /// The session must not be closing yet. Frees its connection id and its place in the limits.
+    /// The session must not be closing yet. Frees its connection id; the session no longer counts
+    /// as connected.
     void set_closing(Session& session);
 
     /// Sessions that are closing, in order. More may be added during iteration.

@@ -13,13 +13,14 @@ namespace purview {
 
 namespace {
 
-/// A third of the budget of a tick, but at most three quarters of a datagram. The rest is for
-/// per-observer data (docs/budget.md).
+/// Maximum size of the payloads of one session in a tick: a third of its budget, but at most three
+/// quarters of a datagram. The rest is for per-observer data (docs/budget.md).
 std::uint64_t section_bits_max(std::uint32_t budget_bytes) noexcept {
     return std::min<std::uint64_t>(std::uint64_t{budget_bytes} * 8 / 3, limits::datagram_bytes * 6);
 }
 
-/// Entities of the kind may be members of the node, given the nodes to which the kind is bound.
+/// Returns whether entities of the kind may be members of the node, according to the nodes to which
+/// the kind is bound.
 bool may_belong(const NodeDef& node, std::size_t number, const KindRules& kind) {
     if (kind.mode == EntityMode::explicit_only) return false;
     const auto is_it = [&](NodeId bound) { return index_of(bound) == number; };
@@ -47,7 +48,7 @@ std::string problem_of_sharing(const ServerDef& def) {
     for (std::size_t n = 0; n < def.rules.nodes.size(); ++n) {
         const NodeDef& node = def.rules.nodes[n];
         if (node.payload == Payload::per_observer) continue;
-        const std::string subject = "node '" + node.name + "', a shared mode: ";
+        const std::string subject = "node '" + node.name + "', which is in a shared mode: ";
         if (schema.position() == ComponentId::none) return subject + "the schema has no position";
         for (std::size_t k = 0; k < schema.kinds().size(); ++k) {
             const KindDef& kind = schema.kinds()[k];
@@ -55,7 +56,7 @@ std::string problem_of_sharing(const ServerDef& def) {
             if (!has_position(schema, kind) || !may_belong(node, n, its)) continue;
             const std::string what = subject + "kind '" + kind.name + "' ";
             if (kind.relative_position)
-                return what + "has positions relative to a parent, which are in no cell";
+                return what + "has positions relative to a parent, which belong to no cell";
             if (!kind.intervals.empty())
                 return what + "has send intervals, which depend on the observer";
             if (kind.limit_per_tick != 0)
@@ -67,7 +68,7 @@ std::string problem_of_sharing(const ServerDef& def) {
                            "', which has a restricted audience";
                 if (std::any_of(part.fields.begin(), part.fields.end(),
                                 [](const FieldDef& field) { return field.extrapolated; })) {
-                    return what + "has extrapolated fields, which each observer has individually";
+                    return what + "has extrapolated fields, which are encoded for each observer";
                 }
             }
         }
@@ -143,7 +144,7 @@ void SharedSections::resolve(Session& session, DeliveryNotice notice) const {
     session.shared.resolve(notice.sequence, notice.delivered);
     const PacketRecord* record = session.ghosts.packets().oldest_with_sections(notice.sequence);
     if (record == nullptr || PURVIEW_GUARD(section_loss, notice.delivered)) return;
-    // Data that changed again since then is in a later packet, still in flight.
+    // Fields that changed again since are in a later packet.
     session.ghosts.lost_sections(*record, [&](LocalId slot) {
         const KindLayout& layout = fields_.layout(session.ghosts.slots().kind(slot));
         return std::any_of(layout.fields.begin(), layout.fields.end(), [&](const KindField& f) {

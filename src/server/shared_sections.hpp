@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Nodes in a shared mode: which shared cell payloads (sections) an observer receives instead of its
-// own updates, and what happens when a packet with them is lost (docs/shared.md). Owns the cells
-// and their encoded payloads.
+// Nodes in a shared mode: plans which shared cell payloads (sections) an observer receives instead
+// of individual updates, and resends their data if a packet with them is lost (docs/shared.md).
+// Owns the cells and their encoded payloads.
 //
 // Must not know: the game, connections beyond the stream of a session, the tick.
 #pragma once
@@ -41,8 +41,8 @@ class SharedSections {
     void queue_cells(Session& session) const;
     /// Plans the sections of this tick. `may_send`: the connection accepts a packet.
     void plan(Session& session, const ReplicationInput& input, bool may_send);
-    /// Call if the sections do not fit beside required data: each member waits for an individual
-    /// update.
+    /// Call if the sections do not fit beside required data: their changes are then sent
+    /// individually.
     void give_up(Session& session) const;
     /// Handles the delivery status of a packet. Call before the ghosts are notified of it.
     void resolve(Session& session, DeliveryNotice notice) const;

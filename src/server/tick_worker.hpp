@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // State of one worker thread. From gather to encode, a tick processes independent sessions on one
-// or several threads. A worker holds what a thread needs besides the session, and what it wrote.
+// or several threads. A worker owns the scratch memory and the output of one thread.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace purview {
 
 /// For AudienceFilter::decide.
 struct AudienceScratch {
-    std::vector<std::uint64_t> again;  ///< slots to evaluate, one bit each
+    std::vector<std::uint64_t> again;  ///< slots to evaluate audiences for, one bit each
     std::vector<LocalId> slots;
     std::vector<std::uint32_t> indices;    ///< [slots] entity index
     std::vector<std::uint32_t> allowed;    ///< [slots]
@@ -33,14 +33,14 @@ struct AudienceScratch {
 };
 
 /// For SendIntervals::update.
-struct PaceScratch {
+struct SendIntervalScratch {
     std::vector<LocalId> slots;
     std::vector<EntityId> entities;
     std::vector<float> score;
     std::vector<Replication> settings;
 };
 
-/// Few enough for the fastest caches, and enough that reading the clock costs little.
+/// Small enough to stay in the L1 and L2 caches, large enough to amortize reading the clock.
 inline constexpr std::size_t sessions_at_a_time = 8;
 
 /// Used by one thread at a time.
@@ -50,7 +50,7 @@ struct TickWorker {
     EncodeCache cache;
     std::array<SnapshotPlan, sessions_at_a_time> plans;
     AudienceScratch audience;
-    PaceScratch pace;
+    SendIntervalScratch pace;
     Outbox out;
     std::vector<RpcLateCull> late;  ///< of this tick
     // Counts of this tick, until they are added to the server's counters.
@@ -79,7 +79,7 @@ struct TickChunk {
 /// tick. There is always at least one. Workers are never removed, because datagrams may wait in
 /// their outboxes.
 ///
-/// Must not know: what is done in a chunk.
+/// Must not depend on what a chunk does.
 class TickWorkers {
   public:
     explicit TickWorkers(const FieldStore& fields) : fields_(fields) { add(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// An RPC called by the game: in the running tick, or queued for observers.
+// An RPC call of the game, made in the running tick or queued for observers.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace purview {
 
-/// The arguments of the game's call.
+/// A call with its receivers and arguments.
 struct WantedCall {
     CallId call = CallId::none;
     RpcId rpc = RpcId::none;
@@ -23,7 +23,7 @@ struct WantedCall {
     ObserverId except = ObserverId::none;  ///< as RpcReceivers
     Tick made = 0;
     RpcWords words{};
-    /// Index among the positions that the calls of this tick are about.
+    /// Index of `position` among the positions of all calls of this tick.
     std::uint32_t position_number = 0;
 };
 

@@ -114,17 +114,17 @@ TEST_CASE("send state: a resumed or new ghost counts as new in one tick only") {
     its.sends.begin_tick(6);
     its.marks.mark_resumed(1, false, 6);
     its.sends.want(1, 6);
-    CHECK(its.sends.has_come(1, 6));
-    CHECK(its.sends.come(0) == 2);
+    CHECK(its.sends.is_newly_relevant(1, 6));
+    CHECK(its.sends.newly_relevant(0) == 2);
     CHECK(its.sends.is_away(1));
     const LocalId slot = its.slots.enter(make_entity_id(9, 1), id_at<KindId>(0), Reason::entered);
     its.marks.begin(slot, false);
     its.change(slot, 6);
-    CHECK(its.sends.come(0) == (2 | slot_bit(slot)));
+    CHECK(its.sends.newly_relevant(0) == (2 | slot_bit(slot)));
     CHECK(!its.sends.was_sent(slot));
     its.sends.begin_tick(7);
-    CHECK(its.sends.come(0) == 0);
-    CHECK(!its.sends.has_come(slot, 7));
+    CHECK(its.sends.newly_relevant(0) == 0);
+    CHECK(!its.sends.is_newly_relevant(slot, 7));
 }
 
 TEST_CASE("send state: a blocked slot waits for the delivery status of its last packet") {

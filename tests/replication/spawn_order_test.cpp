@@ -110,7 +110,7 @@ TEST_CASE("spawn order: an incrementally updated list equals a rebuilt list") {
                 std::sort(receiver.begin(), receiver.end());
                 receiver.erase(std::unique(receiver.begin(), receiver.end()), receiver.end());
                 const std::vector<std::uint32_t> before = list;
-                const bool differs = query_again(
+                const bool differs = update_members(
                     list, receiver, internal(world), [](std::uint32_t one) { return one; },
                     [&](std::uint32_t index, std::uint32_t& one) {
                         one = index;

@@ -270,18 +270,19 @@ TEST_CASE("shared cells: a node that depends on the observer is refused with the
         def.secret = test_secret;
         def.rules = one->rules(Payload::update_many);
         CHECK(problem_of_sharing(def) ==
-              (one == &audience
-                   ? "node 'cells', a shared mode: kind 'fox' has the component 'mind', which has "
-                     "a restricted audience"
-               : one == &curve
-                   ? "node 'cells', a shared mode: kind 'walker' has send intervals, which "
-                     "depend on the observer"
-               : one == &limit
-                   ? "node 'cells', a shared mode: kind 'walker' has limit_per_tick, which "
-                     "depends on the ghosts of the observer"
-                   : "node 'cells', a shared mode: kind 'walker' has positions relative to a "
-                     "parent, "
-                     "which are in no cell"));
+              (one == &audience ? "node 'cells', which is in a shared mode: kind 'fox' has the "
+                                  "component 'mind', which has "
+                                  "a restricted audience"
+               : one == &curve  ? "node 'cells', which is in a shared mode: kind 'walker' has send "
+                                  "intervals, which "
+                                  "depend on the observer"
+               : one == &limit  ? "node 'cells', which is in a shared mode: kind 'walker' has "
+                                  "limit_per_tick, which "
+                                  "depends on the ghosts of the observer"
+                                : "node 'cells', which is in a shared mode: kind 'walker' has "
+                                  "positions relative to a "
+                                  "parent, "
+                                  "which belong to no cell"));
         CHECK(Server::create(def, idle).error() == Status::bad_configuration);
         def.rules = one->rules(Payload::per_observer);
         auto server = Server::create(def, idle);

@@ -218,7 +218,7 @@ TEST_CASE("reference: all referrers of an entity are known in every tick") {
             std::size_t found = 0;
             for (const EntityId one : fields.referrers_of(internal(world), targets[t])) {
                 const bool names =
-                    fields.does_name(internal(world), one, targets[t], ~FieldMask{0});
+                    fields.has_reference_to(internal(world), one, targets[t], ~FieldMask{0});
                 REQUIRE(names == naming[t].contains(one));
                 found += names ? 1 : 0;
             }

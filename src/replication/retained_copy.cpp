@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "replication/kept_copy.hpp"
+#include "replication/retained_copy.hpp"
 
 #include <algorithm>
 
@@ -8,13 +8,13 @@
 
 namespace purview {
 
-KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId slot) {
+RetainedCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId slot) {
     PURVIEW_ASSERT(ghosts.retained().is_retained(slot) && !ghosts.slots().is_live(slot));
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const KindId kind = ghosts.slots().kind(slot);
-    const KeptCopy* before = ghosts.retained().copy(slot);
+    const RetainedCopy* before = ghosts.retained().copy(slot);
     const KindLayout& layout = fields.layout(kind);
-    KeptCopy copy;
+    RetainedCopy copy;
     copy.unknown = before != nullptr
                        ? unknown_fields(*before, fields, ghosts, slot)
                        : fields.changed_since(index, kind, ghosts.sends().baseline(slot));
@@ -29,11 +29,11 @@ KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId s
     return copy;
 }
 
-FieldMask unknown_fields(const KeptCopy& copy, const FieldStore& fields, const GhostTable& ghosts,
-                         LocalId slot) noexcept {
+FieldMask unknown_fields(const RetainedCopy& copy, const FieldStore& fields,
+                         const GhostTable& ghosts, LocalId slot) noexcept {
     const std::uint32_t index = ghosts.slots().entity_index(slot);
     const KindLayout& layout = fields.layout(ghosts.slots().kind(slot));
-    PURVIEW_ASSERT(copy.words.size() == layout.words);  // a slot keeps its kind
+    PURVIEW_ASSERT(copy.words.size() == layout.words);  // the kind of a slot does not change
     // Updates since the resume may have arrived, so everything that changed later is sent.
     FieldMask mask = copy.unknown | fields.changed_since(index, ghosts.slots().kind(slot),
                                                          ghosts.marks().resumed_tick(slot));
