@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A malicious peer with a session and valid header checksums, against a server with another client,
-// or against a client. The first byte selects the side and the world. The rest is split into
-// packets by their first two bytes. Each packet has the next sequence number, and some are preceded
-// by a tick. For any input, no other client may lose its session or exceed its budget, and a
-// client's ghosts must stay consistent.
+// Sends packets of a malicious peer to a server with a second client, or to a client. The peer has
+// a session, and its header checksums are valid. The first byte selects the side and the world. The
+// rest is split into packets by their first two bytes. Each packet has the next sequence number,
+// and some are preceded by a tick. For any input, no other client may lose its session or exceed
+// its budget, and a client's ghosts must stay consistent.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -43,9 +43,9 @@ enum Reached : unsigned {
     malformed,      // malformed packets and messages of a client
     calls_received,
     calls_refused,
-    parts_received,  // inputs for groups
+    parts_received,  // parts of inputs
     parts_refused,   // unknown ghosts, wrong groups, and entities of other owners
-    leaves_named,    // continues in the order of SnapshotDecoder::Named
+    leaves_named,    // from here on: in the order of SnapshotDecoder::Named
     bodies_named,
     parents_named,
     references_named,

@@ -12,12 +12,12 @@ namespace purview {
 namespace {
 
 constexpr std::size_t mismatches_described_max = 20;
-/// The server sends each client a packet at least in every tenth tick, and the client acknowledges
-/// it.
+/// The server sends each client a packet after at most 10 ticks without one, and the client
+/// acknowledges it.
 constexpr Tick silent_ticks_max = 40;
-/// Longest wait of anything that may be sent. The first value is for a session that exceeds its
-/// byte budget, as in the simulator. The second is for a session where everything fits: it covers
-/// the delivery status of some packets.
+/// Maximum time that data may be pending, in ticks. The first value is for a session over its byte
+/// budget, as in the simulator. The second is for a session within its budget: it allows for
+/// several round trips.
 constexpr Tick wait_ticks_max = 300;
 constexpr Tick wait_ticks_max_with_room = 100;
 
@@ -299,9 +299,9 @@ check::Words Proof::values_before(EntityId entity) const {
     return is_known ? values_before_[index].values : check::Words();
 }
 
-/// Stores the values for the shared cell payloads of the next tick, even if there are none yet,
-/// because rules can change. If the server misses a change, the values here differ from those of
-/// its clients.
+/// Stores the values that the shared cell payloads of the next tick refer to. This is done even
+/// without shared payloads, because a rule change can start them. If the server misses a change,
+/// these values and those of its clients differ.
 void Proof::tick_done() {
     const Stopwatch watch(*this);
     const bool is_first = values_before_.empty();
@@ -433,7 +433,7 @@ TruthClaim Proof::claim_of(const Session& session) {
     return claim;
 }
 
-/// Checks that every ghost that is neither pending nor new was sent in its current state.
+/// Checks that every relevant ghost that is not pending was sent in its current state.
 void Proof::check_ghosts(const Session& session, Tick tick) {
     const check::DigestChecker& checker = checker_of(session);
     const auto pending = session.ghosts.sends().pending();

@@ -24,8 +24,8 @@ void add_limit(Report& report, const std::string& scene) {
     const Row* row = report.find(scene, "purview");
     if (row == nullptr) return;
     const Scene s = scene_named(scene);
-    // What a tick has to read and write at least: 256 bytes per move, 8 per entity that is relevant
-    // to any observer, one bit per relevant pair, and 8 bytes per event.
+    // Lower bound of the memory traffic of a tick: 256 bytes per move, 8 per entity that is
+    // relevant to any observer, one bit per relevant pair, and 8 bytes per event.
     const double bytes = row->moves_per_tick * 256 + row->distinct_relevant * 8 +
                          s.observers * row->relevant_mean / 8 + row->events_per_tick * 8;
     const double ms = bytes / copy_bandwidth(bytes) * 1e3;

@@ -276,7 +276,7 @@ class Visibility {
     Status set_velocity(EntityId entity, Vec3 velocity);
     /// Evaluates the entity at the position of `source`; none: its own position. Ends when `source`
     /// is despawned, when the entity joins a group, and when a group would close a cycle. Errors:
-    /// would_cycle, too_deep (more than 8 in a chain), refused (a group member).
+    /// would_cycle, too_deep (more than 8 links in a chain), refused (a group member).
     Status set_position_source(EntityId entity, EntityId source);
     /// @}
 

@@ -97,8 +97,8 @@ class [[nodiscard]] Result {
         : status_(Status::ok) {
         ::new (static_cast<void*>(&storage_)) T(std::move(value));
     }
-    /// Creates a result without a value. `error`: not Status::ok, which is asserted and then counts
-    /// as Status::bad_argument.
+    /// Creates a result without a value. `error` must not be Status::ok. This is asserted; a
+    /// release build stores Status::bad_argument.
     Result(Status error) noexcept  // NOLINT: implicit on purpose
         : status_(error == Status::ok ? Status::bad_argument : error) {
         PURVIEW_ASSERT(error != Status::ok);

@@ -30,7 +30,7 @@ struct PredictedMember {
     Tick frame_since = 0;                      ///< enter tick of `frame`
     bool is_owned = false;
     Tick since = 0;             ///< its enter tick; the id may be reused later
-    InputNumber first = 0;      ///< first tick since which the ghost has been in every frame
+    InputNumber first = 0;      ///< first tick of the unbroken run of frames that contain the ghost
     std::uint32_t data_at = 0;  ///< offset in before and after
     static constexpr std::uint32_t no_part = 0xffffffffU;
     /// By input of its kind: offset in PredictedFrame::parts, or no_part.
@@ -88,8 +88,7 @@ struct PredictedFrame {
     AlignedBytes parts;
 
     void clear() noexcept;
-    /// Index into members, found through `rows`; rows.size() if the ghost is in no group of this
-    /// tick.
+    /// Returns the index into members; rows.size() if no group of this tick contains the ghost.
     std::size_t row_of(LocalId ghost) const noexcept;
     /// Null if the ghost is in no group of this tick.
     const PredictedMember* find(LocalId ghost) const noexcept;
@@ -101,7 +100,8 @@ struct CorrectedMember {
     KindId kind{};
     bool is_in_input = true;
     bool has_values = false;
-    /// Frame of its position. Its own id: the position is relative to an unknown entity.
+    /// Ghost that the position is relative to; `ghost` itself if the client does not have that
+    /// entity.
     LocalId frame = no_local_id;
     std::uint32_t data_at = 0;  ///< offset in Correction::data, with the layout of PredictedLayout
 };

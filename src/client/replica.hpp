@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A client's copy of its relevant set: the parts, and the order in which a snapshot is applied to
-// them. Parents enter before their children and leave after them, in any order of the packet. The
-// constructor of each part takes references to the parts that it may use, so the members are
-// declared in dependency order.
+// them. Parents enter before their children and leave after them, whatever their order in the
+// packet. The constructor of each part takes references to the parts that it may use, so the
+// members are declared in dependency order.
 //
 // Invariants: see HeldGhosts in replica.cpp; they hold between two snapshots.
 //
@@ -36,9 +36,10 @@ class Replica {
     GhostGroups groups;
     SnapshotDecoder decoder;
 
-    /// A move is interpolated over the time since the ghost's last update if that is at most this
-    /// many ticks. After a longer time, the ghost counts as idle until the last tick. Equal to the
-    /// interpolation delay, so that the end of a move is known when its start is drawn.
+    /// Longest interpolated move, in ticks. If the last update of the ghost is older, the ghost
+    /// counts as idle until the newest tick that was complete before this snapshot, and the move
+    /// starts there. Equal to the interpolation delay, so that the end of a move is known when its
+    /// start is drawn.
     float way_ticks_max = 1;
     std::size_t bytes() const noexcept { return ghosts.bytes() + motions.bytes(); }
 
@@ -47,7 +48,8 @@ class Replica {
     /// the last snapshot, so all changes happened in the last tick.
     void accept(Tick& newest, bool is_next = false);
 
-    /// Ghosts with a leave in the last snapshot that were not held. They will not enter.
+    /// Local ids with a leave in the last snapshot that had no ghost on this client, or one that
+    /// was still waiting for its group. They will not enter.
     std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
     /// Changes whenever a ghost enters, leaves, or changes its parent or owner.
     std::uint32_t revision() const noexcept { return revision_; }
@@ -74,7 +76,7 @@ class Replica {
     }
     void forget_references();
 
-    Tick before_ = 0;  ///< tick up to which changes before this snapshot are known
+    Tick before_ = 0;  ///< newest tick whose changes were completely known before this snapshot
     std::vector<LocalId> ignored_leaves_;
     Bitset leaving_;  ///< scratch of apply
     Counters counters_;

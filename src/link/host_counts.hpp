@@ -16,26 +16,27 @@
 
 namespace purview {
 
-/// A /56 of IPv6 may have this many times as many as one host.
+/// Limit of an IPv6 /56, as a multiple of the limit of one host.
 inline constexpr std::uint32_t near_network_hosts = 4;
-/// A /48 of IPv6 or a /24 of IPv4 may have this many times as many as one host.
+/// Limit of an IPv6 /48 or an IPv4 /24, as a multiple of the limit of one host.
 inline constexpr std::uint32_t far_network_hosts = 16;
 
 class HostCounts {
   public:
     struct Count {
         std::uint32_t connected = 0;
-        std::uint32_t closing = 0;  ///< ended by the next tick
+        std::uint32_t closing = 0;  ///< closed; removed in the next tick
     };
 
     Count all() const noexcept { return all_; }
     Count of(const Address& host) const noexcept { return find(of_, host_key(host)); }
-    /// Returns whether the host's networks have room for one more, if one host may have
+    /// Returns whether the networks of the host are below their limits. These are multiples of
     /// `per_host_max`.
     bool has_network_room(const Address& host, std::uint32_t per_host_max) const noexcept {
         return has_near_room(host, per_host_max) && has_far_room(host, per_host_max);
     }
-    /// The same for a connection that changes its address. It may already count in these networks.
+    /// The same for a connection that moves between two addresses. A network that contains both is
+    /// not checked, because the connection already counts there.
     bool has_network_room(const Address& from, const Address& to,
                           std::uint32_t per_host_max) const noexcept {
         const bool in_networks = has_networks(from);
@@ -66,7 +67,8 @@ class HostCounts {
     }
     /// Number of hosts with a session.
     std::size_t hosts() const noexcept { return of_.size(); }
-    /// Number of networks with a session.
+    /// Number of near networks plus number of far networks with a session. An IPv6 session counts
+    /// in both.
     std::size_t networks() const noexcept { return near_.size() + far_.size(); }
 
     /// An IPv4 address or a /64 of IPv6. IPv4 keys start with 0:1:..., which no IPv6 network does.

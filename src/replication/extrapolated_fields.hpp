@@ -22,8 +22,8 @@ bool is_prediction_wrong(const FieldStore& fields, const GhostTable& ghosts, Loc
 bool needs_update(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
                   Tick tick) noexcept;
 
-/// Returns whether differences can be sent: the observer has the state that they refer to, and its
-/// resolved tick is at most baseline_ticks_max ticks old.
+/// Returns whether differences can be sent: the observer has the state that they refer to, and the
+/// newest tick with a known delivery status is at most baseline_ticks_max ticks old.
 bool has_baseline(const GhostTable& ghosts, LocalId slot, Tick tick) noexcept;
 
 /// Returns whether the prediction has moved a field by at least one quantization step since the

@@ -14,7 +14,7 @@
 //   retained   ghosts that stay on the client after their entity left
 //   packets    content of the packets in flight
 //   motions    predictor states of dead-reckoned fields
-//   reports    what the observer had, for operators
+//   reports    the ghosts that the client had after each packet, for operators
 //   groups     ghosts of groups that are not complete yet
 //
 // Callers read the parts directly. Must not depend on grids, visible block sets or encoding.
@@ -79,13 +79,14 @@ class GhostTable {
             visit(slot);
         });
     }
-    /// Returns whether the entity of the slot left and the observer has not acknowledged it yet:
-    /// the leave or, for a retained ghost, the retention.
+    /// Returns whether the entity has left and the client has not acknowledged this: the leave or,
+    /// for a retained ghost, the retention.
     bool is_leaving(LocalId slot) const noexcept {
         const bool has_left = slots_.is_used(slot) && !slots_.is_live(slot);
         return has_left && !(retained_.is_retained(slot) && sends_.is_away(slot));
     }
-    /// Number of slots with a leave that is not acknowledged. Retained slots do not count.
+    /// Number of slots with a leave that is not acknowledged. Retained slots do not count, also
+    /// where is_leaving() returns true for them.
     std::uint32_t leaving_count() const noexcept {
         PURVIEW_ASSERT(slots_.live_count() + retained_.count() <= slots_.used_count());
         return slots_.used_count() - slots_.live_count() - retained_.count();
@@ -106,10 +107,11 @@ class GhostTable {
     void touch_references(LocalId slot, Tick now);
     /// Resends the link of the ghost: its owner and allowed components.
     void touch_link(LocalId slot, Tick now);
-    /// Adds everything that the observer is not known to have to the plan of this tick, for a
-    /// queued RPC. Ignores slots that are not live.
+    /// For a queued RPC: sends everything in this tick that the client may not have yet. Ignores
+    /// slots that are not live.
     void request(LocalId slot, Tick now);
-    /// Sends a part of the entity's changes individually, outside shared payloads.
+    /// Marks the ghost of the entity as pending: some of its changes must be sent outside shared
+    /// payloads.
     void send_individually(EntityId entity, Tick now);
     /// Call if not everything fits. The remainder waits until the part that is sent now has
     /// arrived, and then starts with component `next`.
@@ -117,7 +119,7 @@ class GhostTable {
     void clear_remainder(LocalId slot) noexcept {
         if (marks_.is_special(slot)) staged_.clear_remainder(slot);
     }
-    /// Ends the wait: there is nothing to send.
+    /// Marks the slot as not pending: there is nothing to send.
     void settle(LocalId slot) noexcept { sends_.settle(slot); }
     /// Test builds: never sends the enter of the slot or, if its entity left, the leave
     /// (PURVIEW_BREAKABLE).
@@ -126,7 +128,8 @@ class GhostTable {
     }
 
     // -- ticks ----------------------------------------------------------------------------------
-    /// Starts a tick. Whatever was not sent in the last tick has waited since that tick.
+    /// Starts a tick. Changes of the last tick that were not sent are recorded as waiting since
+    /// that tick.
     void begin_tick(Tick now) noexcept;
     /// Ends sending in this tick.
     void end_tick() noexcept { sends_.end_tick(); }
@@ -145,7 +148,8 @@ class GhostTable {
     void gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
                 std::span<const std::uint64_t> covered, IsReplicated&& is_replicated,
                 NeedsUpdate&& needs_update);
-    /// Returns the pending slots of a word that need no further check.
+    /// Returns the pending slots of a word that are not blocked, not special and have no send
+    /// policy.
     std::uint64_t due_at_once(std::size_t word) const noexcept {
         const SlotBlock& of = blocks_[word];
         return of.send.pending & ~(of.send.blocked | of.marks.special | of.rates.has_policy);

@@ -23,8 +23,8 @@ struct RetainedCopy {
 /// Makes the copy for a slot that was just retained. The field store must still have the state that
 /// the observer had last.
 RetainedCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId slot);
-/// For a resumed slot with this copy, returns the fields, references excepted, that the observer is
-/// not known to have with their current values.
+/// For a resumed slot with this copy, returns the fields whose current values the observer may not
+/// have. References are not included.
 FieldMask unknown_fields(const RetainedCopy& copy, const FieldStore& fields,
                          const GhostTable& ghosts, LocalId slot) noexcept;
 

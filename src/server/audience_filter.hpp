@@ -32,8 +32,8 @@ class AudienceFilter {
                    const InterestEngine& interest, FieldStore& fields,
                    const SessionTable& sessions);
 
-    /// Call when the owner or a key of the entity changed, or another group provides its inputs.
-    /// Dependent audiences are evaluated again in this tick.
+    /// Call when an audience of the entity may have changed: its owner or a key changed, or another
+    /// group provides its inputs. Dependent audiences are evaluated again in this tick.
     void note_changed(std::uint32_t index);
     /// Call when the entity's group changed in a way that affects AudienceType::unpredicted.
     void note_group_changed(std::uint32_t index) {
@@ -42,19 +42,20 @@ class AudienceFilter {
     /// Returns whether the schema has components that are not sent to a client that predicts them.
     bool has_unpredicted() const noexcept { return has_unpredicted_; }
 
-    /// Starts the phase, up to end_tick, in which no change may be noted. Entity indices are below
-    /// `index_end`.
+    /// Starts the phase in which the sessions are processed. note_changed must not be called until
+    /// end_tick. All entity indices are below `index_end`.
     void begin_sessions(std::size_t index_end);
     void end_tick() noexcept;
 
     /// Decides which components of each ghost the session receives from this tick on.
     void decide(TickWorker& worker, Session& session) const;
-    /// Sets allowed[i] to the parts, one bit each, of the entity at indices[i] that are replicated
-    /// to the observer if the entity is relevant to it.
+    /// Sets allowed[i] to a bit mask of parts: those of the entity at indices[i] that the observer
+    /// receives while the entity is relevant to it.
     void decide(AudienceScratch& scratch, ObserverId observer,
                 std::span<const std::uint32_t> indices, std::span<std::uint32_t> allowed) const;
 
-    /// Marks for resending the references to entities that entered or left in this tick.
+    /// Marks the references to entities that entered or left in this tick, so that they are sent
+    /// again.
     void note_references(Session& session) const;
     /// Marks changed references for resending, unless neither the old nor the new target is
     /// relevant to the observer.

@@ -38,8 +38,8 @@ class HostViewData {
     struct Known {
         EntityId entity = EntityId::none;
         bool shown = false;
-        /// Replicated parts, one bit each. While the entity is hidden: those of the time when it
-        /// was last shown.
+        /// Parts that are replicated to the player, one bit each. While the entity is hidden, the
+        /// value from when it was last shown.
         std::uint32_t allowed = 0;
         /// Parts to report: changed while hidden, or replicated now for the first time.
         std::uint32_t waiting = 0;
@@ -49,7 +49,7 @@ class HostViewData {
         const Known* known = known_.find(index_of(entity));
         return known != nullptr && known->entity == entity ? known : nullptr;
     }
-    /// `entity` must be alive. An earlier entity with the same index is hidden by now (see hide).
+    /// `entity` must be alive. hide() has already hidden an earlier entity with the same index.
     Known& known_of(EntityId entity) {
         Known& known = known_[index_of(entity)];
         if (known.entity != entity) {
@@ -58,8 +58,8 @@ class HostViewData {
         }
         return known;
     }
-    /// Sets `allowed[i]` to the parts, one bit each, of the entity at indices[i] that are
-    /// replicated to the player if the entity is relevant.
+    /// Sets allowed[i] to a bit mask of parts: those of the entity at indices[i] that the player
+    /// receives while the entity is relevant.
     void decide_parts(std::span<const std::uint32_t> indices,
                       std::span<std::uint32_t> allowed) const {
         ServerData& data = internal(*server);
@@ -185,8 +185,8 @@ void HostViewData::note_changes(Tick since) {
     std::erase_if(changes_, [](const Change& change) { return change.parts == 0; });
 }
 
-/// Follows the rules for remote clients. Notes changed references, unless neither the old nor the
-/// new target is relevant to the player, and each reference to an entity that entered or left.
+/// Adds the references that a remote client would be sent: changed references with a relevant old
+/// or new target, and references to entities that entered or left.
 void HostViewData::note_references() {
     ServerData& host = internal(*server);
     FieldStore& fields = host.fields;
@@ -272,8 +272,8 @@ void HostViewData::show() {
     }
 }
 
-/// Delivers calls as a remote client receives them: arguments are rounded as on the wire, and a
-/// target that has left is none.
+/// Delivers calls as a remote client receives them: arguments are rounded as on the wire, and the
+/// target is EntityId::none if it has left.
 void HostViewData::deliver_calls() {
     calls_.clear();
     std::swap(calls_, player.calls);

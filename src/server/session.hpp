@@ -32,8 +32,8 @@ namespace purview {
 /// Limit on the unacknowledged leaves of a session.
 inline constexpr std::uint32_t leaving_max = 1U << 16;
 
-/// Room in each stream that messages of the game and corrections leave for messages of the server
-/// itself.
+/// Bytes of each stream that are reserved for messages of the server. Messages of the game and
+/// corrections cannot use them.
 inline constexpr std::size_t stream_bytes_kept = 1'024;
 
 /// Upper bound on the input state in a packet.
@@ -59,7 +59,7 @@ struct Session {
         accepted,  ///< address proven, not joined yet
         joining,   ///< its join waits for the next tick
         joined,
-        probe,
+        probe,    ///< an unculled reference client, without a connection
         closing,  ///< ended; reported to the game in the next tick
     };
     /// A packet in flight.
@@ -77,10 +77,12 @@ struct Session {
     bool has_unsent_cells =
         false;               ///< the stream had no room for the cell grids; retried each tick
     bool has_score = false;  ///< priority weights used scores in the last tick
-    /// How fragments of the stream share packets with calls.
+    /// How fragments of the stream share packets with RPCs.
     struct CallRoom {
-        bool go_first = false;  ///< no fragments are sent in this tick while calls wait
-        bool kept_out = false;  ///< fragments left no room for a call in this tick
+        bool go_first =
+            false;  ///< no stream fragment is sent in this tick before all waiting RPCs are written
+        bool kept_out =
+            false;  ///< an RPC was delayed because fragments filled a packet of this tick
     } call_room;
     ObserverId observer = ObserverId::none;
     std::uint32_t budget_bytes = 0;  ///< bytes per tick
@@ -126,7 +128,7 @@ struct Session {
     struct Misuse {
         std::uint32_t malformed = 0;      ///< packets
         std::uint32_t calls_refused = 0;  ///< total
-        std::vector<Tick> calls;          ///< ring: ticks of the last ones; empty: none yet
+        std::vector<Tick> calls;  ///< ring buffer: ticks of the last refused RPCs; empty: none yet
     } misuse;
     struct Counts {
         std::uint64_t packets_lost = 0;

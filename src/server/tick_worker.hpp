@@ -68,7 +68,7 @@ struct TickWorker {
     }
 };
 
-/// Groups of sessions that one worker processed consecutively.
+/// A chunk of sessions that one worker processed, and its part of the output of that worker.
 struct TickChunk {
     TickWorker* worker = nullptr;
     std::size_t first_datagram = 0, end_datagram = 0;  ///< in its outbox

@@ -271,7 +271,7 @@ void BlockTable::settle_moves() {
     if (!changes_.empty()) change_of_ = {};
     clear_and_trim(changes_);
     any_coming_ = false;
-    // Prefetches each look-up ahead of its use: the home, its lane, the target cell.
+    // Prefetches for later iterations: the home record first, then the lane, then the target cell.
     constexpr std::size_t home_ahead = 24, lane_ahead = 16, cell_ahead = 8;
     const std::size_t n = leaving_.size();
     const auto cell_of_leaver = [&](Slot slot, BlockIndex home) {

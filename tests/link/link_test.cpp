@@ -152,7 +152,8 @@ TEST_CASE("link: acknowledgements of unsent packets, or with a gap, are malforme
     CHECK(header(1, 1, 5) ==
           PacketLink::Verdict::malformed);  // more acknowledgement bits than packets sent
     CHECK(header(1, 1, 0) == PacketLink::Verdict::accepted);
-    CHECK(header(5000, 1, 0) == PacketLink::Verdict::malformed);  // far ahead of anything possible
+    CHECK(header(5000, 1, 0) ==
+          PacketLink::Verdict::malformed);  // further ahead than the packets in flight allow
 }
 
 TEST_CASE("link: without acknowledgements sending stops at the limit, then resumes") {

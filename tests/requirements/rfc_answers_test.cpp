@@ -44,7 +44,7 @@ TEST_CASE("interest: a join or leave costs work for its own view only (N38 M23)"
 }
 
 TEST_CASE("interest: an entity that all observers see has no observer list (N38)") {
-    // An entity that all observers see costs less than one bit per observer.
+    // An entity that is relevant to all observers takes less than one bit of memory for each.
     const auto bytes_of_observers = [](std::uint32_t entities) {
         CountedMemory memory;
         InterestManager manager = make(std::vector{node("all", {})});

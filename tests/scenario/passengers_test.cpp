@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Group members change parents while these leave the view. Members are also hidden and shown again
-// while attached.
+// Group members change parents while the old or the new parent leaves the view. Members are also
+// hidden and shown again while attached.
 #include <array>
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
                        browser. Without Chromium, Node.js clients join instead. Without Node.js, only the files of the
                        web server are verified. The output names what is skipped.
 
-A block of a file follows a line that names the file and the position, such as "Add to `index.html`, above `LINE`:".
+Each code block of the page follows a line that names a file and a position, such as "Add to `index.html`, above `LINE`:".
 --run needs the built program and the free ports 7780 and 8000. --build runs ./dev demo, like the page; otherwise
 this command is skipped. --keep DIRECTORY works in a new directory of this name and keeps it, with screenshots.
 """

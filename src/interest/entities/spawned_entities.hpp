@@ -30,7 +30,7 @@ class SpawnedEntities {
     }
     void clear() {
         for (const std::uint32_t index : list_) {
-            PURVIEW_ASSERT(spawned_.test(index));  // a duplicate would be reset by now
+            PURVIEW_ASSERT(spawned_.test(index));  // fails for a duplicate in list_
             spawned_.reset(index);
         }
         clear_and_trim(list_);

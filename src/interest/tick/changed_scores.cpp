@@ -16,7 +16,7 @@ bool ChangedScores::has_changed(Slot slot) const noexcept {
 }
 
 void ChangedScores::begin_changed() {
-    // Partly split groups and minimum relevance times still change relevance after the windows.
+    // Partly split groups and minimum relevance times can change relevance after the window pass.
     measures_late_ =
         splits_.any() || split_queue_.any_released() || explicit_.has_minimum_relevance();
     measures_together_ = program_.nearness_m > 0 && counts_.bounded == 0;
@@ -55,8 +55,9 @@ void ChangedScores::for_each_changed_explicit(std::uint32_t o, Visit&& visit) co
     });
 }
 
-/// Entities with explicit relevance and members of groups are not decided by the visible block set
-/// alone. Removes their slots from the part and scores them one by one with Answers::score.
+/// The visible block set alone does not decide about explicitly relevant entities and group
+/// members. Removes their slots from the part and scores these entities with one call of
+/// Answers::score.
 void ChangedScores::score_special(ScoreList::Part& part, WindowWorker& worker) {
     const std::uint32_t o = part.observer;
     worker.special.clear();

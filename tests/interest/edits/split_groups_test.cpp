@@ -301,7 +301,8 @@ TEST_CASE("interest: joining a group starts no minimum relevance time") {
     train.put_in(5, 90, passenger);
     CHECK(train.manager.show_to_all(id(5), true) == Status::ok);
     CHECK(train.next() == Set{0, 1, 2, 5});
-    // In one tick, the member stops being shown to all and a node starts to match it: no event.
+    // In the same tick, the entity is no longer shown to all and a node begins to match it. This
+    // causes no event.
     CHECK(train.manager.show_to_all(id(5), false) == Status::ok);
     CHECK(train.manager.attach(id(5), id(2)) == Status::ok);
     put(train.manager, 5, 52);

@@ -108,7 +108,8 @@ TEST_CASE("window pass: one worker and four workers give the same results and ev
     }
     CHECK(events > 1'000);
     CHECK(shared_ticks > 0);
-    CHECK(four.parts.stores.workers.size() == 4);  // visible block sets are in their memory
+    CHECK(four.parts.stores.workers.size() ==
+          4);  // never removed: visible block sets use their memory
 }
 
 TEST_CASE("window pass: push and pull updates equal a plain distance test") {
