@@ -148,7 +148,7 @@ try {
   await page.evaluate((meters) => { globalThis.purview.view.halfHeight = meters; }, first);
   await tap("#touch-cloak");
   await until("the cloak is on", () => page.evaluate(() => globalThis.purview.drawn.own.cloaked));
-  assert.equal(await page.getAttribute("#touch-cloak", "aria-pressed"), "true");
+  await until("the button shows it", async () => await page.getAttribute("#touch-cloak", "aria-pressed") === "true");
   await tap("#touch-cloak");
   await until("the cloak is off", () => page.evaluate(() => !globalThis.purview.drawn.own.cloaked));
   assert.equal(await page.isVisible("#pad"), false);

@@ -258,9 +258,9 @@ async function runStep(number, browser, pages, site, address, artifacts) {
   }
 }
 
-/** Starts `purview serve` with a world file, for at most a minute. */
+/** Starts `purview serve` with a world file, for at most three minutes. */
 async function serve(binary, world, origin) {
-  const child = spawn(binary, ["serve", "--world", world, "--port", "0", "--origin", origin, "--seconds", "60"], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(binary, ["serve", "--world", world, "--port", "0", "--origin", origin, "--seconds", "180"], { stdio: ["ignore", "pipe", "pipe"] });
   process.once("exit", () => child.kill());
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => { output += data; });

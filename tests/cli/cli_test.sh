@@ -279,13 +279,13 @@ PY
         in_err '; recorded by 9.*, this is '
         run 0 serve --world "$dir/six.toml" --port 0 --seconds 0.3 --record far.pvrec
         run 2 replay far.pvrec
-        in_err "its world is '$dir/six.toml', which is not below this directory"
+        in_err "its world '$dir/six.toml' is not below this directory"
         run 0 replay far.pvrec --world six.toml
         mkdir below
         cd below
         run 0 serve --world ../six.toml --port 0 --seconds 0.3 --record up.pvrec
         run 2 replay up.pvrec
-        in_err "its world is '../six.toml', which is not below this directory"
+        in_err "its world '../six.toml' is not below this directory"
         run 0 replay up.pvrec --world ../six.toml
         # If a recording cannot be written any more, it ends before the tick in which that is noticed.
         cd ..
