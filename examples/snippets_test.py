@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 """Checks that every ```cpp block of the guides is part of an example that compiles and runs: docs/coming-from-*.md and
-docs/which-scheme.md, your-server.md, rpc.md and prediction.md must match examples/*.cpp in everything but indentation.
+docs/which-scheme.md, your-server.md, encryption.md, rpc.md and prediction.md must match examples/*.cpp in everything but indentation.
 Every example that a guide names must exist. A block of docs/tutorial-cpp.md must be in the file and step that the page
 names; tests/tools/tutorial_cpp_test.sh also applies the blocks."""
 import glob
@@ -47,7 +47,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             examples[os.path.basename(path)] = plain(file.read())
     guides = sorted(glob.glob(os.path.join(ROOT, "docs", "coming-from-*.md")))
-    guides += [os.path.join(ROOT, "docs", name) for name in ("which-scheme.md", "your-server.md", "rpc.md", "prediction.md")]
+    guides += [os.path.join(ROOT, "docs", name) for name in ("which-scheme.md", "your-server.md", "encryption.md", "rpc.md", "prediction.md")]
     blocks, bad = 0, 0
     for path in guides:
         name = os.path.relpath(path, ROOT)

@@ -24,12 +24,21 @@ std::uint32_t truth_every_ticks(std::uint64_t seed) {
     return seed % 8 == 1 ? 1 : truth_every_usually;
 }
 
+/// Encrypted connections with every second seed. A recording is decoded without keys, so it has
+/// none.
+SmallScale scale_of(const SimDef& def) {
+    SmallScale scale = sim_scale;
+    scale.encrypted = def.seed % 2 == 0 && def.record_path.empty();
+    return scale;
+}
+
 }  // namespace
 
 Simulation::Simulation(const SimDef& def)
     : def_(def),
       random_(mix64(def.seed)),
-      world_(def.seed, draw_faults(), budget_of(def.seed), sim_scale, truth_every_ticks(def.seed)) {
+      world_(def.seed, draw_faults(), budget_of(def.seed), scale_of(def),
+             truth_every_ticks(def.seed)) {
     for (std::uint32_t i = 0; i < def_.clients; ++i) add_client();
     switch_all_on(world_);
     counts.thorough_seeds = truth_every_ticks(def.seed) == 1 ? 1 : 0;

@@ -153,6 +153,8 @@ struct SmallScale {
     bool send_limits = false;
     /// Crates are culled independently, and a relevant crate keeps its wagon relevant.
     bool split_crates = false;
+    /// About half of the clients have encrypted connections.
+    bool encrypted = false;
 };
 
 /// An override of an entity, for one observer or for all.
@@ -331,6 +333,7 @@ class SmallWorld {
 
     SmallSchema schema;
     SmallGame game;
+    std::unique_ptr<KeyReader> key_reader;
     ServerDef def;
     std::unique_ptr<Server> server;
     std::unique_ptr<record::IoRecorder> recorder;  ///< records the server's input and output

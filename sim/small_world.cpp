@@ -8,6 +8,7 @@
 #include "client/client_data.hpp"
 #include "core/internal_access.hpp"
 #include "small_game.hpp"
+#include "toy_encryption.hpp"
 
 namespace purview::test {
 
@@ -25,6 +26,11 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     def.budget_bytes_per_tick = budget_bytes;
     def.mac = &test_mac;
     def.secret = test_secret;
+    if (scale.encrypted) {
+        key_reader = std::make_unique<ToyKeyReader>();
+        def.key_reader = key_reader.get();
+        def.encryption = toy_encryption();
+    }
     if (scale.send_limits) {
         schema.schema.edit_kind(schema.animal).limit_per_tick = 12;
         KindDef& wagon = schema.schema.edit_kind(schema.wagon);
@@ -60,6 +66,10 @@ SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
     ClientDef client_def;
     client_def.nonce = std::max<std::uint64_t>(1, random_.next());
     client_def.role = role;
+    if (key_reader != nullptr && client_def.nonce % 2 == 0) {
+        client_def.key = toy_key(static_cast<std::uint8_t>(addresses_));
+        client_def.encryption = toy_encryption();
+    }
     client_def.name = "someone";
     client_def.digest_every = 1;
     client_def.schema = &schema.schema;

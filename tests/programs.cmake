@@ -48,6 +48,8 @@ add_test(NAME "conformance: a recording with an injected fault decodes, its repl
   COMMAND sh ${conformance} faulty_server $<TARGET_FILE:purview_breakable_program> ${program})
 add_test(NAME "conformance: the decoder refuses what the protocol does not allow"
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/conformance/decoder_test.py)
+add_test(NAME "conformance: the functions of encrypted packets equal the RFCs, and the vectors equal them"
+  COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/conformance/encryption_test.py)
 add_test(NAME "conformance: the decoder refuses RPCs that the protocol does not allow"
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/conformance/calls_test.py)
 set_tests_properties(

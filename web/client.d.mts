@@ -4,7 +4,7 @@
 export type FieldType = "number" | "text" | "rotation" | "reference";
 export type ClientState = "connecting" | "joining" | "joined" | "refused" | "closed";
 export type RefuseReason =
-  "none" | "version" | "schema" | "full" | "address_limit" | "expired" | "join" | "shutting_down";
+  "none" | "version" | "schema" | "full" | "address_limit" | "expired" | "join" | "shutting_down" | "key";
 export type CloseReason =
   "none" | "left" | "timeout" | "malformed" | "kicked" | "shutting_down" | "never_joined" | "lost";
 export type Reason =

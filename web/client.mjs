@@ -5,7 +5,7 @@
 // binary message is one datagram. No dependencies, no build step. Types: client.d.mts.
 
 const STATES = ["connecting", "joining", "joined", "refused", "closed"];
-const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
+const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down", "key"];
 const FIELD_TYPES = ["number", "text", "rotation", "reference"];
 const CALLERS = ["anybody", "owner", "players"];
 const TEXT_BYTES_MAX = 64;  // larger than any field

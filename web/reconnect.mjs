@@ -10,6 +10,7 @@ const WAIT_MS_MAX = 30_000;
 const REFUSALS = {
   version: "This page is for another version of the server. Please reload it.",
   schema: "The server now runs another world. Please reload this page.",
+  key: "The server accepts encrypted connections only.",
 };
 const TEMPORARY_REFUSALS = {
   full: "The server is full",

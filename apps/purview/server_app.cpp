@@ -65,6 +65,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
                                     : world->file.budget_bytes_per_tick;
     def.sessions_max = options.sessions_max;
     def.sessions_per_host_max = options.sessions_per_host_max;
+    def.plain = {.udp = true, .web_socket = true};
     def.secret = secret;
     def.mac = &net::mac;
     def.clock = &net::now;

@@ -22,6 +22,7 @@
 
 #include "purview/cells.hpp"
 #include "purview/connection.hpp"
+#include "purview/encryption.hpp"
 #include "purview/handles.hpp"
 #include "purview/log.hpp"
 #include "purview/status.hpp"
@@ -60,6 +61,12 @@ struct ClientDef {
     std::string name;  ///< JoinRequest::name; cut at limits::join_name_bytes
     /// JoinRequest::credential; not sent if it is longer than limits::credential_bytes.
     std::vector<std::byte> credential;
+    /// Key of an encrypted connection. Without `request` the connection is not encrypted, which
+    /// servers accept only over carriers of ServerDef::plain. With it, the client accepts no
+    /// connection that is not encrypted.
+    ConnectKey key;
+    /// The functions for it, such as net::encryption. Required with `key`.
+    Encryption encryption;
     /// Time after which an attempt to join fails, in milliseconds.
     std::uint32_t connect_timeout_ms = 10'000;
     /// Time without a packet after which the connection is closed, in milliseconds.

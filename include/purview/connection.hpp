@@ -48,6 +48,9 @@ enum class RefuseReason : std::uint8_t {
     expired = 5,        ///< the challenge is too old; start again
     join = 6,           ///< the game refused
     shutting_down = 7,  ///< the server takes no new clients (Server::shut_down)
+    /// The server needs an encrypted connection, or does not accept the client's key: it is
+    /// invalid, expired, for another server, or was used before.
+    key = 8,
 };
 /// Returns a short lower-case text. Static storage.
 std::string_view to_string(RefuseReason) noexcept;

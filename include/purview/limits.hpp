@@ -25,6 +25,10 @@ inline constexpr std::size_t datagram_bytes = 1200;
 inline constexpr std::size_t join_name_bytes = 32;
 /// Longest JoinRequest::credential.
 inline constexpr std::size_t credential_bytes = 512;
+/// Longest ConnectKey::request.
+inline constexpr std::size_t key_request_bytes = 1024;
+/// Longest OpenedKey::user_data.
+inline constexpr std::size_t user_data_bytes = 256;
 /// Longest text of a refusal or a close (Admission::text, Server::close). A longer one is cut
 /// before a UTF-8 character that does not fit.
 inline constexpr std::size_t reason_text_bytes = 120;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "purview/connection.hpp"
+#include "purview/encryption.hpp"
 #include "purview/events.hpp"
 #include "purview/group_input.hpp"
 #include "purview/interest.hpp"
@@ -39,13 +40,18 @@ namespace purview {
 
 class Server;
 
-/// The data that a client sends to join. Name and credential are untrusted bytes, sent unencrypted:
-/// use a signed single-use ticket as the credential, never a password. Valid during the call.
+/// The data that a client sends to join. Name and credential are untrusted bytes. Without an
+/// encrypted connection they can be read on the way: use a signed single-use ticket as the
+/// credential, never a password. Valid during the call.
 struct JoinRequest {
     /// The requested role.
     Role role = Role::player;
     std::string_view name;                  ///< at most limits::join_name_bytes
     std::span<const std::byte> credential;  ///< at most limits::credential_bytes
+    /// The user of the client's connect token, as the game's backend wrote it; 0 without a token.
+    std::uint64_t user_id = 0;
+    /// Data of the connect token, as the game's backend wrote them; empty without a token.
+    std::span<const std::byte> user_data;
     /// Id of the request: the same in each call about it, unique on this server.
     std::uint64_t number = 0;
 };
@@ -153,6 +159,28 @@ struct ServerEvent {
     }
 };
 
+/// Carriers over which a server accepts connections that are not encrypted. Enable one only if it
+/// protects its datagrams itself (TLS), on loopback, or in a trusted network.
+struct PlainCarriers {
+    bool udp = false;         ///< UDP datagrams
+    bool web_socket = false;  ///< frames of a WebSocket
+    bool memory = true;       ///< a transport of the program, also if its addresses have no carrier
+
+    /// Returns whether a connection over this carrier may be plain.
+    constexpr bool allows(Address::Carrier carrier) const noexcept {
+        switch (carrier) {
+            case Address::Carrier::udp:
+                return udp;
+            case Address::Carrier::web_socket:
+                return web_socket;
+            case Address::Carrier::memory:
+            case Address::Carrier::none:
+                return memory;
+        }
+        return false;
+    }
+};
+
 /// The configuration of a server.
 struct ServerDef {
     /// Not owned; outlives the server and does not change.
@@ -193,6 +221,13 @@ struct ServerDef {
     std::array<std::byte, 32> secret{};
     /// Keyed hash for challenges. Required. Refused if it returns the same for different data.
     MacFunction mac = nullptr;
+    /// Carriers without encryption.
+    PlainCarriers plain;
+    /// Reads the keys of encrypted connections. Not owned; outlives the server. null: no connection
+    /// is encrypted.
+    KeyReader* key_reader = nullptr;
+    /// The functions of encrypted connections, such as net::encryption. Required with key_reader.
+    Encryption encryption;
     /// Receives the reason if create refuses the definition, warnings about rules and kinds, and
     /// for each component the first value outside of its range in the schema.
     LogSink log;

@@ -22,6 +22,11 @@ FoundField ClientData::find_field(LocalId ghost, ComponentId component,
 std::string problem_of(const ClientDef& def) {
     if (!PURVIEW_GUARD(client_nonce, def.nonce != 0))
         return "the nonce is not set: fill it with 64 random bits";
+    if (!def.key.is_set()) return {};
+    if (!def.encryption.is_set()) return "key is set, but encryption is not";
+    if (def.key.request.size() > limits::key_request_bytes)
+        return "key.request has " + std::to_string(def.key.request.size()) +
+               " bytes; the limit is " + std::to_string(limits::key_request_bytes);
     return {};
 }
 

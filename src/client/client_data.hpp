@@ -19,6 +19,7 @@
 #include "client/schema_match.hpp"
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
+#include "link/packet_seal.hpp"
 #include "link/stream.hpp"
 #include "purview/client.hpp"
 
@@ -77,7 +78,12 @@ class ClientData {
 
   private:
     void receive_challenge(std::span<const std::byte> datagram, Micros now);
+    void receive_path_challenge(std::span<const std::byte> datagram);
     void receive_accept(std::span<const std::byte> datagram, Micros now);
+    void receive_encrypted_accept(std::span<const std::byte> datagram, Micros now);
+    void connect(const Accept& accept, const PacketSeal& seal, Micros now);
+    std::size_t write_answer(std::span<std::byte> out) const;
+    void receive_close(std::span<const std::byte> datagram);
     void receive_data(std::span<const std::byte> datagram, Micros now);
     void send_join();
     void read_messages();
@@ -90,6 +96,7 @@ class ClientData {
     void accept_input_state();
     void queue(std::span<const std::byte> bytes);
 
+    PacketSeal seal_;
     PacketLink link_;
     StreamSender stream_out_;
     StreamReceiver stream_in_;
@@ -101,6 +108,7 @@ class ClientData {
     std::uint32_t packets_since_digest_ = 0;
     bool digest_due_ = false;
     std::array<Micros, PacketLink::under_way_max> sent_at_{};
+    std::array<std::byte, limits::datagram_bytes> scratch_{};  ///< a decrypted packet
     std::vector<DeliveryNotice> notices_;
     std::deque<std::vector<std::byte>> out_;
     std::vector<std::byte> out_current_;

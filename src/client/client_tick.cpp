@@ -9,6 +9,8 @@
 #include "client/client_data.hpp"
 #include "core/cut_text.hpp"
 #include "core/log.hpp"
+#include "core/mutate.hpp"
+#include "link/encrypted_handshake.hpp"
 #include "link/messages.hpp"
 #include "link/timeout.hpp"
 #include "purview/limits.hpp"
@@ -48,9 +50,14 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
     switch (static_cast<PacketType>(datagram[0])) {
         case PacketType::challenge:
             return receive_challenge(datagram, now);
+        case PacketType::path_challenge:
+            return receive_path_challenge(datagram);
         case PacketType::accept:
             return receive_accept(datagram, now);
+        case PacketType::encrypted_accept:
+            return receive_encrypted_accept(datagram, now);
         case PacketType::data:
+        case PacketType::encrypted_data:
             return receive_data(datagram, now);
         case PacketType::refuse:
             if (const auto refuse = read_refuse(datagram); refuse && refuse->nonce == def.nonce) {
@@ -63,14 +70,8 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
             }
             return;
         case PacketType::close:
-            if (const auto close = read_close(datagram);
-                close && (state == ClientState::joining || state == ClientState::joined) &&
-                close->connection_id == connection_id_) {
-                state = ClientState::closed;
-                close_reason = close->reason;
-                reason_text = close->text;
-            }
-            return;
+        case PacketType::encrypted_close:
+            return receive_close(datagram);
         default:
             ++stats.packets_malformed;
             return;
@@ -85,7 +86,8 @@ void ClientData::receive_challenge(std::span<const std::byte> datagram, Micros n
         answer_ = Answer{def.schema_hash, def.nonce, challenge->cookie, 0};
         last_handshake_ = 0;
         tick(now);
-    } else if (state == ClientState::joining || state == ClientState::joined) {
+    } else if ((state == ClientState::joining || state == ClientState::joined) &&
+               !seal_.is_encrypted()) {
         // The client's address has changed, so prove the new one.
         std::array<std::byte, hello_bytes> bytes;
         const Answer proof{def.schema_hash, def.nonce, challenge->cookie, connection_id_};
@@ -93,14 +95,66 @@ void ClientData::receive_challenge(std::span<const std::byte> datagram, Micros n
     }
 }
 
+/// The client's address has changed, so prove the new one.
+void ClientData::receive_path_challenge(std::span<const std::byte> datagram) {
+    if (state != ClientState::joining && state != ClientState::joined) return;
+    const auto challenge = read_path_challenge(datagram);
+    if (!challenge || !seal_.is_encrypted()) return;
+    // No other peer may use this client to prove an address.
+    if (!PURVIEW_GUARD(path_challenge, is_authentic(datagram, seal_))) {
+        ++stats.packets_malformed;
+        return;
+    }
+    std::array<std::byte, path_answer_bytes> bytes;
+    const std::size_t size = write(PathAnswer{connection_id_, challenge->cookie}, seal_, bytes);
+    queue(std::span<const std::byte>(bytes).first(size));
+}
+
+std::size_t ClientData::write_answer(std::span<std::byte> out) const {
+    PURVIEW_ASSERT(answer_.has_value());
+    if (!def.key.is_set()) return write(*answer_, out);
+    return write_encrypted_answer({*answer_, def.key.request}, def.encryption,
+                                  answer_key(def.encryption, def.key.secret, def.nonce), out);
+}
+
+void ClientData::connect(const Accept& accept, const PacketSeal& seal, Micros now) {
+    PURVIEW_ASSERT(connection_id_ == 0 && state == ClientState::connecting);
+    connection_id_ = accept.connection_id;
+    seal_ = seal;
+    last_received_ = now;
+    state = ClientState::joining;
+}
+
 void ClientData::receive_accept(std::span<const std::byte> datagram, Micros now) {
     const auto accept = read_accept(datagram);
     if (!accept || accept->nonce != def.nonce || state != ClientState::connecting || !answer_)
         return;
-    PURVIEW_ASSERT(connection_id_ == 0);  // later accepts are ignored
-    connection_id_ = accept->connection_id;
-    last_received_ = now;
-    state = ClientState::joining;
+    // A client with a key never accepts a connection that is not encrypted.
+    if (!PURVIEW_GUARD(downgrade, !def.key.is_set())) return;
+    connect(*accept, PacketSeal(accept->connection_id), now);
+}
+
+void ClientData::receive_encrypted_accept(std::span<const std::byte> datagram, Micros now) {
+    if (!def.key.is_set() || state != ClientState::connecting || !answer_) return;
+    const auto accept = read_encrypted_accept(datagram);
+    if (!accept || accept->nonce != def.nonce) return;
+    const SessionKeys keys =
+        session_keys(def.encryption, def.key.secret, def.nonce, accept->connection_id);
+    const PacketSeal seal(def.encryption, keys, PacketSeal::Side::client, accept->connection_id);
+    if (!PURVIEW_GUARD(accept_tag, is_authentic(datagram, seal))) {
+        ++stats.packets_malformed;
+        return;
+    }
+    connect(*accept, seal, now);
+}
+
+void ClientData::receive_close(std::span<const std::byte> datagram) {
+    if (state != ClientState::joining && state != ClientState::joined) return;
+    const auto close = seal_.read_close(datagram, scratch_);
+    if (!close || close->connection_id != connection_id_) return;
+    state = ClientState::closed;
+    close_reason = close->reason;
+    reason_text = close->text;
 }
 
 /// Sent only after the welcome message, because snapshots, which need the schema, follow the join.
@@ -119,13 +173,15 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     if (connection_id_ == 0) return;
     if (state == ClientState::closed || state == ClientState::refused)
         return;  // the reason was received
-    const auto header = datagram.subspan(std::min(seal_bytes, datagram.size()));
-    if (!is_sealed(data_seed(connection_id_, link_.number_of(header)), datagram)) {
+    const std::size_t head = seal_.head_bytes();
+    const std::uint32_t number = link_.number_of(datagram.subspan(std::min(head, datagram.size())));
+    const auto packet = seal_.open(number, clear_bytes_to_client, datagram, scratch_);
+    if (!packet) {
         ++stats.packets_malformed;
         return;
     }
-    BitReader in(datagram);
-    (void)in.bits(seal_bytes * 8);
+    BitReader in(*packet);
+    (void)in.bytes(head);
     const PacketLink::Verdict verdict = link_.read_header(in);
     if (verdict == PacketLink::Verdict::late) {
         ++stats.packets_late;
@@ -329,9 +385,9 @@ void ClientData::tick(Micros now) {
         }
         if (last_handshake_ != 0 && now - last_handshake_ < handshake_every_us) return;
         last_handshake_ = now == 0 ? 1 : now;
-        std::array<std::byte, hello_bytes> bytes;
+        std::array<std::byte, limits::datagram_bytes> bytes;
         const std::size_t size =
-            answer_ ? write(*answer_, bytes)
+            answer_ ? write_answer(bytes)
                     : write(Hello{limits::protocol_version, def.schema_hash, def.nonce}, bytes);
         return queue(std::span<const std::byte>(bytes).first(size));
     }
@@ -349,7 +405,7 @@ void ClientData::send_data(Micros now) {
     if (!may_send(link_, sent_at, now, def.session_timeout_ms)) return;
     std::array<std::byte, limits::datagram_bytes> bytes{};
     BitWriter out(bytes);
-    out.bits(0, seal_bytes * 8);
+    seal_.begin(out);
     out.u64(connection_id_);
     const std::uint32_t sequence = link_.write_header(out);
     // The stream gets what the others leave. If it has data, a quarter of the packet is reserved
@@ -381,11 +437,12 @@ void ClientData::send_data(Micros now) {
         inputs.outbox.write(replica->ghosts.schema(), inputs.has_digests, inputs.corrections, out);
     }
     out.align();
-    while (out.bytes_written() < challenge_bytes) out.u8(0);
+    const std::size_t bytes_min = seal_.is_encrypted() ? path_challenge_bytes : challenge_bytes;
+    while (out.bytes_written() < bytes_min) out.u8(0);
     PURVIEW_ASSERT(out.ok());
     sent_at_[sequence % sent_at_.size()] = now;
     const auto datagram = std::span<std::byte>(bytes).first(out.bytes_written());
-    seal(PacketType::data, data_seed(connection_id_, sequence), datagram);
+    seal_.seal(sequence, clear_bytes_to_server, datagram);
     queue(datagram);
 }
 
@@ -423,7 +480,7 @@ void ClientData::leave(CloseReason reason) {
     if (state == ClientState::refused || state == ClientState::closed) return;
     if (connection_id_ != 0 && (state == ClientState::joining || state == ClientState::joined)) {
         std::array<std::byte, close_bytes_max> bytes;
-        const std::size_t size = write(Close{connection_id_, reason, {}}, bytes);
+        const std::size_t size = seal_.write_close(reason, {}, bytes);
         queue(std::span<const std::byte>(bytes).first(size));
     }
     state = ClientState::closed;

@@ -43,6 +43,8 @@ std::string_view to_string(RefuseReason reason) noexcept {
             return "join";
         case RefuseReason::shutting_down:
             return "shutting_down";
+        case RefuseReason::key:
+            return "key";
     }
     return "unknown";
 }
@@ -101,17 +103,28 @@ bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept
 
 namespace {
 
-constexpr unsigned refuse_reason_max = 7;
+constexpr unsigned refuse_reason_max = 8;
 constexpr unsigned close_reason_max = 6;
 
-BitWriter begin(std::span<std::byte> out) noexcept {
+/// Checks that the rest is zero padding up to the expected size.
+bool is_padded(BitReader& in, std::size_t datagram_bytes, std::size_t expected) noexcept {
+    if (datagram_bytes != expected) return false;
+    while (in.ok() && in.bits_left() >= 8) {
+        if (in.u8() != 0) return false;
+    }
+    return in.ok();
+}
+
+}  // namespace
+
+BitWriter begin_handshake(std::span<std::byte> out) noexcept {
     BitWriter writer(out);
     writer.bits(0, seal_bytes * 8);  // seal() fills it in
     return writer;
 }
 
-std::size_t finish(BitWriter& writer, PacketType type, std::span<std::byte> out,
-                   std::size_t padded_bytes = 0) noexcept {
+std::size_t finish_handshake(BitWriter& writer, PacketType type, std::span<std::byte> out,
+                             std::size_t padded_bytes) noexcept {
     while (writer.ok() && writer.bytes_written() < padded_bytes) writer.u8(0);
     if (!writer.ok()) return 0;
     seal(type, 0, out.first(writer.bytes_written()));
@@ -131,37 +144,25 @@ Cookie read_cookie(BitReader& in) noexcept {
     return cookie;
 }
 
-/// Checks type and checksum and moves the reader past them.
-bool is_type(BitReader& in, std::span<const std::byte> datagram, PacketType type) noexcept {
+bool is_handshake(BitReader& in, std::span<const std::byte> datagram, PacketType type) noexcept {
     if (datagram.empty() || datagram[0] != static_cast<std::byte>(type)) return false;
     (void)in.bits(seal_bytes * 8);
     return is_sealed(0, datagram);
 }
 
-/// Checks that the rest is zero padding up to the expected size.
-bool is_padded(BitReader& in, std::size_t datagram_bytes, std::size_t expected) noexcept {
-    if (datagram_bytes != expected) return false;
-    while (in.ok() && in.bits_left() >= 8) {
-        if (in.u8() != 0) return false;
-    }
-    return in.ok();
-}
-
-}  // namespace
-
 std::size_t write(const Hello& hello, std::span<std::byte> out) noexcept {
-    BitWriter writer = begin(out);
+    BitWriter writer = begin_handshake(out);
     writer.u32(protocol_magic);
     writer.u16(hello.version);
     writer.u64(hello.schema_hash);
     writer.u64(hello.nonce);
-    return finish(writer, PacketType::hello, out, hello_bytes);
+    return finish_handshake(writer, PacketType::hello, out, hello_bytes);
 }
 
 std::optional<Hello> read_hello(std::span<const std::byte> datagram) noexcept {
     BitReader in(datagram);
     Hello hello;
-    if (!is_type(in, datagram, PacketType::hello) || in.u32() != protocol_magic) return {};
+    if (!is_handshake(in, datagram, PacketType::hello) || in.u32() != protocol_magic) return {};
     hello.version = in.u16();
     hello.schema_hash = in.u64();
     hello.nonce = in.u64();
@@ -170,16 +171,16 @@ std::optional<Hello> read_hello(std::span<const std::byte> datagram) noexcept {
 }
 
 std::size_t write(const Challenge& challenge, std::span<std::byte> out) noexcept {
-    BitWriter writer = begin(out);
+    BitWriter writer = begin_handshake(out);
     writer.u64(challenge.nonce);
     write_cookie(challenge.cookie, writer);
-    return finish(writer, PacketType::challenge, out);
+    return finish_handshake(writer, PacketType::challenge, out);
 }
 
 std::optional<Challenge> read_challenge(std::span<const std::byte> datagram) noexcept {
     BitReader in(datagram);
     Challenge challenge;
-    if (!is_type(in, datagram, PacketType::challenge)) return {};
+    if (!is_handshake(in, datagram, PacketType::challenge)) return {};
     challenge.nonce = in.u64();
     challenge.cookie = read_cookie(in);
     if (!in.exhausted()) return {};
@@ -187,18 +188,18 @@ std::optional<Challenge> read_challenge(std::span<const std::byte> datagram) noe
 }
 
 std::size_t write(const Answer& answer, std::span<std::byte> out) noexcept {
-    BitWriter writer = begin(out);
+    BitWriter writer = begin_handshake(out);
     writer.u64(answer.schema_hash);
     writer.u64(answer.nonce);
     write_cookie(answer.cookie, writer);
     writer.u64(answer.connection_id);
-    return finish(writer, PacketType::answer, out, hello_bytes);
+    return finish_handshake(writer, PacketType::answer, out, hello_bytes);
 }
 
 std::optional<Answer> read_answer(std::span<const std::byte> datagram) noexcept {
     BitReader in(datagram);
     Answer answer;
-    if (!is_type(in, datagram, PacketType::answer)) return {};
+    if (!is_handshake(in, datagram, PacketType::answer)) return {};
     answer.schema_hash = in.u64();
     answer.nonce = in.u64();
     answer.cookie = read_cookie(in);
@@ -208,16 +209,16 @@ std::optional<Answer> read_answer(std::span<const std::byte> datagram) noexcept 
 }
 
 std::size_t write(const Accept& accept, std::span<std::byte> out) noexcept {
-    BitWriter writer = begin(out);
+    BitWriter writer = begin_handshake(out);
     writer.u64(accept.nonce);
     writer.u64(accept.connection_id);
-    return finish(writer, PacketType::accept, out);
+    return finish_handshake(writer, PacketType::accept, out);
 }
 
 std::optional<Accept> read_accept(std::span<const std::byte> datagram) noexcept {
     BitReader in(datagram);
     Accept accept;
-    if (!is_type(in, datagram, PacketType::accept)) return {};
+    if (!is_handshake(in, datagram, PacketType::accept)) return {};
     accept.nonce = in.u64();
     accept.connection_id = in.u64();
     if (!in.exhausted()) return {};
@@ -225,17 +226,17 @@ std::optional<Accept> read_accept(std::span<const std::byte> datagram) noexcept 
 }
 
 std::size_t write(const Refuse& refuse, std::span<std::byte> out) noexcept {
-    BitWriter writer = begin(out);
+    BitWriter writer = begin_handshake(out);
     writer.u64(refuse.nonce);
     writer.u8(static_cast<std::uint8_t>(refuse.reason));
     writer.u16(refuse.version);
-    return finish(writer, PacketType::refuse, out);
+    return finish_handshake(writer, PacketType::refuse, out);
 }
 
 std::optional<Refuse> read_refuse(std::span<const std::byte> datagram) noexcept {
     BitReader in(datagram);
     Refuse refuse;
-    if (!is_type(in, datagram, PacketType::refuse)) return {};
+    if (!is_handshake(in, datagram, PacketType::refuse)) return {};
     refuse.nonce = in.u64();
     const auto reason = in.u8();
     refuse.reason = static_cast<RefuseReason>(reason);
@@ -244,18 +245,15 @@ std::optional<Refuse> read_refuse(std::span<const std::byte> datagram) noexcept 
     return refuse;
 }
 
-std::size_t write(const Close& close, std::span<std::byte> out) noexcept {
-    BitWriter writer = begin(out);
-    writer.u64(close.connection_id);
-    writer.u8(static_cast<std::uint8_t>(close.reason));
-    write_reason_text(close.text, writer);
-    return finish(writer, PacketType::close, out);
+void write_close_body(const Close& close, BitWriter& out) noexcept {
+    out.u64(close.connection_id);
+    out.u8(static_cast<std::uint8_t>(close.reason));
+    write_reason_text(close.text, out);
 }
 
-std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
-    BitReader in(datagram);
+std::optional<Close> read_close_body(std::span<const std::byte> body) noexcept {
+    BitReader in(body);
     Close close;
-    if (!is_type(in, datagram, PacketType::close)) return {};
     close.connection_id = in.u64();
     const auto reason = in.u8();
     close.reason = static_cast<CloseReason>(reason);
@@ -263,6 +261,18 @@ std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
     if (!text || !in.exhausted() || reason == 0 || reason > close_reason_max) return {};
     close.text = *text;
     return close;
+}
+
+std::size_t write(const Close& close, std::span<std::byte> out) noexcept {
+    BitWriter writer = begin_handshake(out);
+    write_close_body(close, writer);
+    return finish_handshake(writer, PacketType::close, out);
+}
+
+std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
+    BitReader in(datagram);
+    if (!is_handshake(in, datagram, PacketType::close)) return {};
+    return read_close_body(datagram.subspan(seal_bytes));
 }
 
 // -- cookies ------------------------------------------------------------------------------------

@@ -27,6 +27,9 @@
 
 namespace purview {
 
+class BitReader;
+class BitWriter;
+
 enum class PacketType : std::uint8_t {
     hello = 1,
     challenge = 2,
@@ -35,6 +38,13 @@ enum class PacketType : std::uint8_t {
     refuse = 5,
     data = 6,
     close = 7,
+    // Encrypted connections: link/packet_seal.hpp, link/encrypted_handshake.hpp.
+    encrypted_answer = 8,
+    encrypted_accept = 9,
+    encrypted_data = 10,
+    encrypted_close = 11,
+    path_challenge = 12,
+    path_answer = 13,
 };
 
 /// Every datagram begins with its type and a checksum of everything after it. Data packets have
@@ -49,7 +59,8 @@ void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) no
 std::uint64_t data_seed(std::uint64_t connection_id, std::uint32_t number) noexcept;
 bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept;
 
-inline constexpr std::size_t hello_bytes = 64;
+/// Sizes of a hello and of a plain answer. A challenge is about a third of it.
+inline constexpr std::size_t hello_bytes = 96;
 /// Minimum size of a client's data packet, so that a challenge is never larger than the packet that
 /// it answers.
 inline constexpr std::size_t challenge_bytes = 33;
@@ -97,7 +108,7 @@ struct Close {
     CloseReason reason = CloseReason::none;
     std::string_view text{};  ///< at most limits::reason_text_bytes; a view of the datagram
 };
-inline constexpr std::size_t close_bytes_max = seal_bytes + 8 + 1 + 1 + limits::reason_text_bytes;
+inline constexpr std::size_t close_bytes_max = 17 + 8 + 1 + 1 + limits::reason_text_bytes;
 
 /// Each writes one whole datagram into `out` and returns its size in bytes, or 0 if it does not
 /// fit.
@@ -115,6 +126,21 @@ std::optional<Answer> read_answer(std::span<const std::byte> datagram) noexcept;
 std::optional<Accept> read_accept(std::span<const std::byte> datagram) noexcept;
 std::optional<Refuse> read_refuse(std::span<const std::byte> datagram) noexcept;
 std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept;
+
+// Parts of packets that encrypted connections have too.
+void write_cookie(const Cookie& cookie, BitWriter& out) noexcept;
+Cookie read_cookie(BitReader& in) noexcept;
+void write_close_body(const Close& close, BitWriter& out) noexcept;
+/// Reads the body of a close packet, and nothing behind it.
+std::optional<Close> read_close_body(std::span<const std::byte> body) noexcept;
+/// Begins a handshake packet: leaves room for type and checksum.
+BitWriter begin_handshake(std::span<std::byte> out) noexcept;
+/// Fills with zeros up to `padded_bytes`, then writes type and checksum. Returns the size, or 0 if
+/// it does not fit.
+std::size_t finish_handshake(BitWriter& writer, PacketType type, std::span<std::byte> out,
+                             std::size_t padded_bytes = 0) noexcept;
+/// Checks type and checksum of a handshake packet and moves the reader past them.
+bool is_handshake(BitReader& in, std::span<const std::byte> datagram, PacketType type) noexcept;
 
 /// Holds the server's secret key. Creates and checks cookies.
 class CookieJar {

@@ -44,35 +44,38 @@ void Handshake::receive_hello(std::span<const std::byte> datagram, const Address
     challenge(from, hello->nonce);
 }
 
-/// A known client has proven its new address.
-void Handshake::move(const Answer& answer, const Address& from) {
-    Session* session = sessions_.find_connection(answer.connection_id);
-    if (session == nullptr) {
-        ++drops_.unknown_connection;
+void Handshake::challenge_path(Session& session, const Address& to) {
+    constexpr Micros every_us = 100'000;
+    if (session.arrival.challenged != 0 && time_.now - session.arrival.challenged < every_us)
         return;
-    }
-    if (session->nonce != answer.nonce) {  // the challenge was for another peer
-        ++drops_.bad_cookie;
-        return;
-    }
-    const bool is_of_host = is_same_host(session->address, from);
+    session.arrival.challenged = std::max<Micros>(time_.now, 1);
+    if (!session.seal.is_encrypted()) return challenge(to, session.nonce);
+    std::array<std::byte, path_challenge_bytes> bytes;
+    const PathChallenge challenge{cookies_.make(to, session.nonce, time_.now)};
+    const std::size_t size = write(challenge, session.seal, bytes);
+    datagrams_.add(to, std::span<const std::byte>(bytes).first(size));
+}
+
+/// The client has proven its new address.
+void Handshake::move(Session& session, const Address& from) {
+    const bool is_of_host = is_same_host(session.address, from);
     if (!PURVIEW_GUARD(movers_of_host, is_of_host || sessions_.host_counts().of(from).connected <
                                                          def_.sessions_per_host_max)) {
         ++drops_.address_limit;
         return;
     }
-    const bool fits_network = sessions_.host_counts().has_network_room(session->address, from,
-                                                                       def_.sessions_per_host_max);
+    const bool fits_network =
+        sessions_.host_counts().has_network_room(session.address, from, def_.sessions_per_host_max);
     if (!PURVIEW_GUARD(movers_of_network, fits_network)) {
         ++drops_.address_limit;
         return;
     }
-    sessions_.set_address(*session, from);
+    sessions_.set_address(session, from);
 }
 
-/// Returns false if no session was created: the peer was refused, or only a counter was
-/// incremented.
-bool Handshake::accept(const Answer& answer, std::uint64_t id, const Address& from) {
+/// Returns false if there is no room or the peer does not fit: it was refused, or only a counter
+/// was incremented.
+bool Handshake::may_accept(const Answer& answer, const Address& from) {
     if (answer.schema_hash != 0 && answer.schema_hash != def_.schema->hash()) {
         ++drops_.wrong_schema;
         refuse(from, answer.nonce, RefuseReason::schema);
@@ -114,15 +117,50 @@ bool Handshake::accept(const Answer& answer, std::uint64_t id, const Address& fr
         ++(has_room ? drops_.address_limit : drops_.full);
         return false;
     }
+    return true;
+}
+
+Session& Handshake::add_session(const Answer& answer, const PacketSeal& seal, std::uint64_t id,
+                                const Address& from) {
     auto session = std::make_unique<Session>();
     session->budget_bytes = def_.budget_bytes_per_tick;
     session->address = from;
     session->connection_id = id;
+    session->seal = seal;
     session->nonce = answer.nonce;
     session->created = session->arrival.received = session->arrival.delivered = time_.now;
     queue_welcome(*session);
-    sessions_.add(std::move(session));
+    return sessions_.add(std::move(session));
+}
+
+void Handshake::send_accept(const Session& session) {
+    std::array<std::byte, hello_bytes> bytes;
+    const Accept accept{session.nonce, session.connection_id};
+    const std::size_t size = session.seal.is_encrypted()
+                                 ? write_encrypted_accept(accept, session.seal, bytes)
+                                 : write(accept, bytes);
+    datagrams_.add(session.address, std::span<const std::byte>(bytes).first(size));
+}
+
+bool Handshake::is_proven(const Answer& answer, const Address& from) {
+    if (!PURVIEW_GUARD(cookie, cookies_.is_genuine(answer.cookie, from, answer.nonce))) {
+        ++drops_.bad_cookie;
+        return false;
+    }
+    if (!PURVIEW_GUARD(cookie_age, cookies_.is_fresh(answer.cookie, time_.now))) {
+        ++drops_.expired_cookie;
+        refuse(from, answer.nonce, RefuseReason::expired);
+        return false;
+    }
     return true;
+}
+
+/// Returns the id of the connection that an answer begins or repeats; 0: it has ended.
+std::uint64_t Handshake::connection_of(const Answer& answer, const Address& from) {
+    const std::uint64_t id = cookies_.connection_id(from, answer.nonce);
+    if (PURVIEW_GUARD(ended_once, !cookies_.is_spent(id, time_.now))) return id;
+    ++drops_.expired_cookie;  // an old packet, or a replay of a whole conversation
+    return 0;
 }
 
 void Handshake::receive_answer(std::span<const std::byte> datagram, const Address& from) {
@@ -131,24 +169,113 @@ void Handshake::receive_answer(std::span<const std::byte> datagram, const Addres
         ++drops_.malformed_handshake;
         return;
     }
-    if (!PURVIEW_GUARD(cookie, cookies_.is_genuine(answer->cookie, from, answer->nonce))) {
+    if (!is_proven(*answer, from)) return;
+    if (answer->connection_id != 0) {
+        Session* session = sessions_.find_connection(answer->connection_id);
+        if (session == nullptr) {
+            ++drops_.unknown_connection;
+            return;
+        }
+        // The challenge was for another peer, or the session needs a path_answer.
+        if (session->nonce != answer->nonce ||
+            !PURVIEW_GUARD(plain_move, !session->seal.is_encrypted())) {
+            ++drops_.bad_cookie;
+            return;
+        }
+        return move(*session, from);
+    }
+    const std::uint64_t id = connection_of(*answer, from);
+    if (id == 0) return;
+    Session* session = sessions_.find_connection(id);
+    if (session != nullptr && session->seal.is_encrypted()) {
+        ++drops_.bad_key;
+        return;
+    }
+    if (session == nullptr) {
+        if (!PURVIEW_GUARD(plain_carrier, def_.plain.allows(from.carrier))) {
+            ++drops_.plain;
+            return refuse(from, answer->nonce, RefuseReason::key);
+        }
+        if (!may_accept(*answer, from)) return;
+        session = &add_session(*answer, PacketSeal(id), id, from);
+    }
+    send_accept(*session);
+}
+
+/// Returns null if the client has no valid key: it was refused, or only a counter was incremented.
+Session* Handshake::accept_encrypted(const EncryptedAnswer& request,
+                                     std::span<const std::byte> datagram, std::uint64_t id,
+                                     const Address& from) {
+    const Answer& answer = request.answer;
+    const auto key = def_.key_reader != nullptr ? def_.key_reader->open(request.key_request, from)
+                                                : std::nullopt;
+    if (!key) {
+        ++drops_.bad_key;
+        refuse(from, answer.nonce, RefuseReason::key);
+        return nullptr;
+    }
+    // Who copied a key request on its way does not have its secret.
+    if (!PURVIEW_GUARD(key_proof,
+                       is_authentic(datagram, def_.encryption,
+                                    answer_key(def_.encryption, key->secret, answer.nonce)))) {
+        ++drops_.bad_key;
+        return nullptr;
+    }
+    if (!PURVIEW_GUARD(key_once, def_.key_reader->spend(*key))) {
+        ++drops_.used_key;
+        refuse(from, answer.nonce, RefuseReason::key);
+        return nullptr;
+    }
+    const SessionKeys keys = session_keys(def_.encryption, key->secret, answer.nonce, id);
+    const PacketSeal seal(def_.encryption, keys, PacketSeal::Side::server, id);
+    Session& session = add_session(answer, seal, id, from);
+    session.join.user_id = key->user_id;
+    session.join.user_data = key->user_data;
+    return &session;
+}
+
+void Handshake::receive_encrypted_answer(std::span<const std::byte> datagram, const Address& from) {
+    const auto request = read_encrypted_answer(datagram);
+    if (!request) {
+        ++drops_.malformed_handshake;
+        return;
+    }
+    const Answer& answer = request->answer;
+    if (!is_proven(answer, from)) return;
+    const std::uint64_t id = connection_of(answer, from);
+    if (id == 0) return;
+    Session* session = sessions_.find_connection(id);
+    if (session == nullptr && may_accept(answer, from))
+        session = accept_encrypted(*request, datagram, id, from);
+    if (session == nullptr) return;
+    if (!session->seal.is_encrypted()) {
+        ++drops_.bad_key;
+        return;
+    }
+    send_accept(*session);
+}
+
+void Handshake::receive_path_answer(std::span<const std::byte> datagram, const Address& from) {
+    const auto answer = read_path_answer(datagram);
+    if (!answer) {
+        ++drops_.malformed_handshake;
+        return;
+    }
+    Session* session = sessions_.find_connection(answer->connection_id);
+    if (session == nullptr || !session->seal.is_encrypted()) {
+        ++drops_.unknown_connection;
+        return;
+    }
+    if (!PURVIEW_GUARD(path_proof, is_authentic(datagram, session->seal)) ||
+        !PURVIEW_GUARD(path_cookie, cookies_.is_genuine(answer->cookie, from, session->nonce))) {
         ++drops_.bad_cookie;
         return;
     }
-    if (!PURVIEW_GUARD(cookie_age, cookies_.is_fresh(answer->cookie, time_.now))) {
+    if (!PURVIEW_GUARD(path_age, cookies_.is_fresh(answer->cookie, time_.now))) {
         ++drops_.expired_cookie;
-        return refuse(from, answer->nonce, RefuseReason::expired);
-    }
-    if (answer->connection_id != 0) return move(*answer, from);
-    const std::uint64_t id = cookies_.connection_id(from, answer->nonce);
-    if (!PURVIEW_GUARD(ended_once, !cookies_.is_spent(id, time_.now))) {
-        ++drops_.expired_cookie;  // an old packet, or a replay of a whole conversation
         return;
     }
-    if (sessions_.find_connection(id) == nullptr && !accept(*answer, id, from)) return;
-    std::array<std::byte, hello_bytes> bytes;
-    datagrams_.add(
-        from, std::span<const std::byte>(bytes).first(write(Accept{answer->nonce, id}, bytes)));
+    move(*session, from);
 }
 
 void Handshake::queue_welcome(Session& session) const {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "link/encrypted_handshake.hpp"
 #include "link/handshake.hpp"
 #include "server/datagram_queue.hpp"
 #include "server/server_counters.hpp"
@@ -32,11 +33,15 @@ class Handshake {
           cookies_(def.secret, def.mac) {}
 
     void receive_hello(std::span<const std::byte> datagram, const Address& from);
-    /// Accepts a session, or moves one to the address that is now proven.
+    /// Accepts a plain session, or moves one to the address that is now proven.
     void receive_answer(std::span<const std::byte> datagram, const Address& from);
-    /// Sends a challenge, with which the peer must prove its address. The datagram that caused it
-    /// must not be shorter than the challenge.
-    void challenge(const Address& to, std::uint64_t nonce);
+    /// Accepts an encrypted session.
+    void receive_encrypted_answer(std::span<const std::byte> datagram, const Address& from);
+    /// Moves an encrypted session to the address that is now proven.
+    void receive_path_answer(std::span<const std::byte> datagram, const Address& from);
+    /// Sends a challenge, with which a client proves its new address. The datagram that caused it
+    /// must not be shorter than the challenge. At most ten per second and session.
+    void challenge_path(Session& session, const Address& to);
 
     /// Spends the cookie of an ended session, so that a replayed handshake cannot start it again.
     void spend(const Session& session) { cookies_.spend(session.connection_id, time_.now); }
@@ -44,8 +49,17 @@ class Handshake {
     void stop() noexcept { is_stopped_ = true; }
 
   private:
-    void move(const Answer& answer, const Address& from);
-    bool accept(const Answer& answer, std::uint64_t connection_id, const Address& from);
+    /// Returns whether cookie and address match, and counts otherwise.
+    bool is_proven(const Answer& answer, const Address& from);
+    std::uint64_t connection_of(const Answer& answer, const Address& from);
+    void challenge(const Address& to, std::uint64_t nonce);
+    void move(Session& session, const Address& from);
+    bool may_accept(const Answer& answer, const Address& from);
+    Session& add_session(const Answer& answer, const PacketSeal& seal, std::uint64_t connection_id,
+                         const Address& from);
+    Session* accept_encrypted(const EncryptedAnswer& request, std::span<const std::byte> datagram,
+                              std::uint64_t connection_id, const Address& from);
+    void send_accept(const Session& session);
     void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
     void queue_welcome(Session& session) const;
 

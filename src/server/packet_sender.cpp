@@ -99,7 +99,7 @@ PacketSender::Written PacketSender::write_packet(TickWorker& worker, Session& se
     if (!PURVIEW_GUARD(packets_under_way, may_send(session))) return {};
     if (!has_items && !session.stream_out.has_data_to_send() && !must_send) return {};
     BitWriter out(buffer);
-    out.bits(0, seal_bytes * 8);
+    session.seal.begin(out);
     const std::uint32_t sequence = session.link.write_header(out);
     // Minimum size of what follows the fragments: the end mark, the input state, and a snapshot
     // with the tick and the ghost that has room reserved. Calls are not included.
@@ -142,8 +142,7 @@ PacketSender::Written PacketSender::write_packet(TickWorker& worker, Session& se
     if (joined) InputRouter::write_state(session, out);
     PURVIEW_ASSERT(out.ok());
     session.sent_in(sequence) = {now, time_.tick};
-    seal(PacketType::data, data_seed(session.connection_id, sequence),
-         buffer.first(out.bytes_written()));
+    session.seal.seal(sequence, clear_bytes_to_client, buffer.first(out.bytes_written()));
     return {out.bytes_written(), has_fragments || has_calls};
 }
 
@@ -179,7 +178,8 @@ void PacketSender::send(TickWorker& worker, Session& session, Micros now) {
         const std::size_t room = PURVIEW_GUARD_OR(budget, std::min(budget, limits::datagram_bytes),
                                                   limits::datagram_bytes);
         const std::uint64_t bits_min =  // a header may acknowledge a thousand packets
-            packet_bits_min(session.link.header_bits_max(), InputRouter::state_bits(session));
+            packet_bits_min(session.seal.head_bytes(), session.link.header_bits_max(),
+                            InputRouter::state_bits(session));
         if (room < room_bytes_min || room * 8 < bits_min) break;
         const bool must_send = !sent && (is_silent || session.plan->must_send_tick ||
                                          session.link.has_unsent_acknowledgement());

@@ -39,9 +39,15 @@ void Receiver::receive(std::span<const std::byte> datagram, const Address& from,
             return handshake_.receive_hello(datagram, from);
         case PacketType::answer:
             return handshake_.receive_answer(datagram, from);
+        case PacketType::encrypted_answer:
+            return handshake_.receive_encrypted_answer(datagram, from);
+        case PacketType::path_answer:
+            return handshake_.receive_path_answer(datagram, from);
         case PacketType::data:
+        case PacketType::encrypted_data:
             return receive_data(datagram, from, now);
         case PacketType::close:
+        case PacketType::encrypted_close:
             return receive_close(datagram);
         default:
             ++drops_.unknown_type;
@@ -49,20 +55,32 @@ void Receiver::receive(std::span<const std::byte> datagram, const Address& from,
     }
 }
 
+/// Finds the session of a data or close packet by its connection id. Null: unknown, or too short.
+Session* Receiver::find_session(std::span<const std::byte> datagram) const noexcept {
+    const auto type = static_cast<PacketType>(datagram[0]);
+    const bool is_encrypted =
+        type == PacketType::encrypted_data || type == PacketType::encrypted_close;
+    const std::size_t id_at = is_encrypted ? 1 + tag_bytes : seal_bytes;
+    if (datagram.size() < id_at + sizeof(std::uint64_t)) return nullptr;
+    return sessions_.find_connection(load_word(&datagram[id_at]));
+}
+
 void Receiver::receive_data(std::span<const std::byte> datagram, const Address& from, Micros now) {
-    BitReader in(datagram);
-    (void)in.bits(seal_bytes * 8);
-    const std::uint64_t id = in.u64();
-    Session* session = in.ok() ? sessions_.find_connection(id) : nullptr;
+    Session* session = find_session(datagram);
     if (session == nullptr || session->state == Session::State::closing) {
         ++drops_.unknown_connection;
         return;
     }
-    const std::uint32_t number = session->link.number_of(datagram.subspan(seal_bytes + sizeof id));
-    if (!PURVIEW_GUARD(seal, is_sealed(data_seed(id, number), datagram))) {
+    const std::size_t head = session->seal.head_bytes();
+    const std::size_t number_at = std::min(head + sizeof(std::uint64_t), datagram.size());
+    const std::uint32_t number = session->link.number_of(datagram.subspan(number_at));
+    const auto packet = session->seal.open(number, clear_bytes_to_server, datagram, scratch_);
+    if (!packet) {
         ++drops_.bad_checksum;  // damaged in transit or forged: not counted against the session
         return;
     }
+    BitReader in(*packet);
+    (void)in.bytes(head + sizeof(std::uint64_t));
     session->bytes_received += datagram.size();
     const PacketLink::Verdict verdict = session->link.read_header(in);
     if (verdict == PacketLink::Verdict::late) {
@@ -94,9 +112,11 @@ void Receiver::receive_data(std::span<const std::byte> datagram, const Address& 
     // A packet from another address does not count before that address is proven. Otherwise a
     // forged packet could keep a session alive forever.
     if (session->address == from) session->arrival.received = now;
-    if (!(session->address == from) && datagram.size() >= challenge_bytes) {
+    if (!(session->address == from) &&
+        datagram.size() >=
+            (session->seal.is_encrypted() ? path_challenge_bytes : challenge_bytes)) {
         // Sends only the challenge to a new address before it is proven.
-        handshake_.challenge(from, session->nonce);
+        handshake_.challenge_path(*session, from);
     }
 }
 
@@ -232,10 +252,13 @@ bool Receiver::read_messages(Session& session) {
 }
 
 void Receiver::receive_close(std::span<const std::byte> datagram) {
-    const auto closing = read_close(datagram);
-    Session* session = closing ? sessions_.find_connection(closing->connection_id) : nullptr;
+    Session* session = find_session(datagram);
     if (session == nullptr) {
-        ++(closing ? drops_.unknown_connection : drops_.malformed_handshake);
+        ++drops_.unknown_connection;
+        return;
+    }
+    if (!session->seal.read_close(datagram, scratch_)) {
+        ++drops_.malformed_handshake;
         return;
     }
     closer_.close(*session, CloseReason::left, false);

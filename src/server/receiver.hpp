@@ -65,6 +65,7 @@ class Receiver {
     void take_commands(Session& session);
     void queue_command(Session& session, std::span<const std::byte> command);
     void queue_message(Session& session, std::span<const std::byte> message);
+    Session* find_session(std::span<const std::byte> datagram) const noexcept;
     void count_malformed(Session& session);
 
     const ServerDef& def_;
@@ -78,6 +79,7 @@ class Receiver {
     ReplicationTap* const& tap_;  ///< null: no replication observer is set
     DropCounters& drops_;
     Body body_;
+    std::array<std::byte, limits::datagram_bytes> scratch_;  ///< a decrypted packet
     std::vector<DeliveryNotice> notices_;
     std::vector<std::uint32_t> lost_packets_;  ///< sequence numbers of lost packets in notices_
     std::uint64_t bytes_received_ = 0;

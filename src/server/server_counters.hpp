@@ -33,6 +33,9 @@ struct DropCounters {
     std::uint64_t wrong_schema = 0;
     std::uint64_t bad_cookie = 0;
     std::uint64_t expired_cookie = 0;
+    std::uint64_t bad_key = 0;   ///< key requests that are not valid, or not proven
+    std::uint64_t used_key = 0;  ///< key requests that were valid once
+    std::uint64_t plain = 0;  ///< connections that are not encrypted, over a carrier that needs it
     std::uint64_t full = 0;
     std::uint64_t address_limit = 0;
     std::uint64_t unknown_connection = 0;
@@ -43,8 +46,9 @@ struct DropCounters {
     std::uint64_t commands = 0;  ///< of clients that send more than fits into one tick
     std::uint64_t total() const noexcept {
         return unknown_type + malformed_handshake + wrong_version + wrong_schema + bad_cookie +
-               expired_cookie + full + address_limit + unknown_connection + bad_checksum +
-               malformed_packet + late_packet + oversized + commands;
+               expired_cookie + bad_key + used_key + plain + full + address_limit +
+               unknown_connection + bad_checksum + malformed_packet + late_packet + oversized +
+               commands;
     }
 };
 

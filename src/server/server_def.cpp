@@ -72,8 +72,8 @@ std::uint32_t least_budget_bytes(const ServerDef& def) {
     constexpr std::uint64_t packets_per_s = 60;
     const std::uint64_t delivery_reports = std::min<std::uint64_t>(
         PacketLink::under_way_max - 1, def.session_timeout_ms * packets_per_s / 1'000);
-    const std::uint64_t bits =
-        packet_bits_min(PacketLink::header_bits_max(delivery_reports), input_state_bits_max);
+    const std::uint64_t bits = packet_bits_min(
+        1 + tag_bytes, PacketLink::header_bits_max(delivery_reports), input_state_bits_max);
     return std::max(128U, static_cast<std::uint32_t>((bits + 7) / 8));
 }
 
@@ -128,6 +128,8 @@ std::string problem_of_settings(const ServerDef& def) {
     if (!distinguishes(def.mac, def.secret)) return "mac returns the same value for different data";
     if (def.secret == decltype(def.secret){})
         return "secret is not set: fill it with 32 random bytes";
+    if (def.key_reader != nullptr && !def.encryption.is_set())
+        return "key_reader is set, but encryption is not";
     if (def.tick_hz == 0 || def.tick_hz > 1000) return "tick_hz must be 1 to 1,000";
     if (!is_priority(def.enter_priority)) return "enter_priority must be 1e-6 to 1e6";
     if (def.sessions_max > sessions_most)

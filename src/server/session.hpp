@@ -18,6 +18,7 @@
 #include "core/prefetch.hpp"
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
+#include "link/packet_seal.hpp"
 #include "link/stream.hpp"
 #include "protocol/rpc_inbox.hpp"
 #include "protocol/rpc_outbox.hpp"
@@ -39,10 +40,10 @@ inline constexpr std::size_t stream_bytes_kept = 1'024;
 /// Upper bound on the input state in a packet.
 inline constexpr std::uint64_t input_state_bits_max = 23;
 
-/// Size of an empty packet: checksum, header, and the bits that end its sections.
-constexpr std::uint64_t packet_bits_min(std::uint64_t header_bits,
+/// Size of an empty packet: type and checksum or tag, header, and the bits that end its sections.
+constexpr std::uint64_t packet_bits_min(std::size_t head_bytes, std::uint64_t header_bits,
                                         std::uint64_t input_state_bits) noexcept {
-    return seal_bytes * 8 + header_bits + 3 + input_state_bits;
+    return head_bytes * 8 + header_bits + 3 + input_state_bits;
 }
 
 struct Session {
@@ -101,6 +102,7 @@ struct Session {
         Micros delivered = 0;      ///< time of the last acknowledgement of new data
         Tick delivered_tick = 0;   ///< the newest tick of which a packet is acknowledged
         std::uint32_t rtt_us = 0;  ///< smoothed; 0: not measured yet
+        Micros challenged = 0;     ///< time of the last challenge to a new address; 0: none
     } arrival;
     std::uint64_t connection_id = 0;
     Address address;
@@ -108,6 +110,7 @@ struct Session {
     std::uint64_t bytes_received = 0;
     std::uint32_t next_command = 1;  ///< first command number not taken yet
 
+    PacketSeal seal;
     PacketLink link;
     StreamSender stream_out;
     StreamReceiver stream_in;
@@ -122,6 +125,8 @@ struct Session {
     struct JoinState {
         std::string name;
         std::vector<std::byte> credential;  ///< kept until it has joined
+        std::uint64_t user_id = 0;          ///< OpenedKey::user_id
+        std::vector<std::byte> user_data;   ///< OpenedKey::user_data; kept until it has joined
         std::uint64_t number = 0;           ///< JoinRequest::number
         std::optional<Micros> refused_at;   ///< set when the game refused it
     } join;

@@ -16,7 +16,7 @@ void SessionCloser::close(Session& session, CloseReason reason, bool notify,
     if (session.state == Session::State::closing) return;
     if (notify) {
         std::array<std::byte, close_bytes_max> bytes;
-        const std::size_t size = write(Close{session.connection_id, reason, text}, bytes);
+        const std::size_t size = session.seal.write_close(reason, text, bytes);
         datagrams_.add(session.address, std::span<const std::byte>(bytes).first(size));
     }
     handshake_.spend(session);

@@ -67,8 +67,8 @@ void SessionLifecycle::update(Server& server, Session& session, Micros now) {
 void SessionLifecycle::run_join(Server& server, Session& session) {
     PURVIEW_ASSERT(session.state == Session::State::joining && joins_left_ > 0);
     PURVIEW_ASSERT(session.observer == ObserverId::none);
-    const JoinRequest request{session.role, session.join.name, session.join.credential,
-                              session.join.number};
+    const JoinRequest request{session.role,         session.join.name,      session.join.credential,
+                              session.join.user_id, session.join.user_data, session.join.number};
     const Admission admission = game_.on_admit(server, request);
     if (session.state != Session::State::joining) return;  // the game has shut down
     if (admission.answer == Admission::wait) {
@@ -93,6 +93,7 @@ void SessionLifecycle::run_join(Server& server, Session& session) {
         is_accepted = status == Status::ok;
     }
     session.join.credential = {};
+    session.join.user_data = {};
     if (session.state != Session::State::joining) {  // the game has closed it, or shut down
         sessions_.set_observer(session, ObserverId::none);
         if (is_accepted) game_.on_leave(server, *observer);

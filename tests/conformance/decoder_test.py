@@ -180,9 +180,9 @@ class DecoderTest(unittest.TestCase):
     def test_a_refuse_has_a_valid_reason(self):
         def refuse(reason):
             return bytes([REFUSE]) + bytes(4 + 8) + bytes([reason]) + PROTOCOL_VERSION.to_bytes(2, "little")
-        for reason in (1, 2, 3, 4, 5, 7):
+        for reason in (1, 2, 3, 4, 5, 7, 8):
             self.assertIsNone(Handshakes().sent(refuse(reason), 1, ()))
-        for reason in (0, 6, 8):  # a refused join is sent as a message
+        for reason in (0, 6, 9):  # a refused join is sent as a message
             self.refuses("unknown reason", lambda its=reason: Handshakes().sent(refuse(its), 1, ()))
 
     def test_a_client_joins_once(self):

@@ -214,7 +214,7 @@ TEST_CASE("link: a lost fragment of a large packet is resent in small packets") 
 
 TEST_CASE("link: handshake packets are read as written, and other bytes are refused") {
     SplitMix random(2);
-    std::array<std::byte, 64> bytes{};
+    std::array<std::byte, hello_bytes> bytes{};
     const Hello hello{7, 123456789, 42};
     REQUIRE(write(hello, bytes) == hello_bytes);
     const auto read = read_hello(bytes);

@@ -42,6 +42,7 @@ struct Walk final : Game {
         def.schema = &schema;
         def.tick_hz = 100;
         def.secret = net::random_secret();
+        def.plain = {.udp = true, .web_socket = true};
         def.mac = net::mac;
         return def;
     }

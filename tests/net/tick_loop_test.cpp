@@ -46,6 +46,7 @@ struct ReadyServer {
         ServerDef def;
         def.schema = &schema.schema;
         def.rules = small_rules(schema);
+        def.plain = {.udp = true, .web_socket = true};
         def.mac = net::mac;
         def.secret = net::random_secret();
         def.tick_hz = tick_hz;

@@ -67,6 +67,7 @@ TEST_CASE("recording: addresses are stored by a hash keyed with the server's sec
     SmallGame game(schema, 1);
     ServerDef def;
     def.schema = &schema.schema;
+    def.plain.udp = true;
     def.mac = &counting_mac;
     def.secret = test_secret;
     Server server = std::move(*Server::create(def, game));

@@ -145,15 +145,15 @@ TEST_CASE("record: a write failure ends the recording and is reported once") {
     world.add_client();
     std::stringstream file;
     record::Writer writer(file, {});
-    world.border->record_to(&writer, 3);
+    world.recorder->record_to(&writer, 3);
     int reports = 0;
-    world.border->on_lost = [&] { ++reports; };
+    world.recorder->on_lost = [&] { ++reports; };
     world.run(6);
     CHECK(reports == 0);
     file.setstate(std::ios::badbit);
     world.run(20);
     CHECK(reports == 1);
-    CHECK(!world.border->is_recording());
+    CHECK(!world.recorder->is_recording());
     CHECK(!writer.finish());
 }
 

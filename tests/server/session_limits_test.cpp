@@ -24,6 +24,7 @@ namespace {
 struct CrowdedServer {
     explicit CrowdedServer(ServerDef def = {}) {
         def.schema = &setup.schema;
+        def.plain.udp = true;
         def.mac = &test_mac;
         def.secret = test_secret;
         auto made = Server::create(def, game);

@@ -99,7 +99,7 @@ TEST_CASE("rules: each check reports the problems of its own part") {
     CHECK(problem_of(dormant).find("a dormant node") != std::string::npos);
     node.dormant = false;
     node.every_ticks = 0;
-    CHECK(problem_of(dormant).find("1 to 65535 ticks") != std::string::npos);
+    CHECK(problem_of(dormant).find("every_ticks must be 1 to 65535") != std::string::npos);
     node.every_ticks = 1;
     for (const std::uint32_t ticks : {0U, 10'001U}) {
         node.replication.every_ticks = ticks;
